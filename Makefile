@@ -1,0 +1,91 @@
+# attnres: `make help` lists the targets. Non-recursive; every .c of a folder is built.
+
+CC ?= cc
+ifeq ($(origin CC),default)
+CC := cc
+endif
+MPICC ?= mpicc
+SMPICC ?= smpicc
+B ?= build
+prefix ?= /usr/local
+CFLAGS ?= -O3 -g
+WARN := -Wall -Wextra -Wpedantic -Wconversion
+SAN ?=
+
+VERSION := 0.1.0
+COMMIT := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
+
+has = $(shell echo '\#include <$(1)>' | $(CC) -E - >/dev/null 2>&1 && echo yes)
+HAVE_SIMGRID := $(if $(call has,simgrid/engine.h),$(shell command -v $(SMPICC)))
+HAVE_PAPI := $(call has,papi.h)
+HAVE_MPI := $(shell command -v $(MPICC))
+
+override CPPFLAGS += -D_POSIX_C_SOURCE=200809L -I$(B) \
+  -DAR_DATADIR='"$(prefix)/share/attnres"' -DAR_SOURCEDIR='"$(CURDIR)"' \
+  $(if $(HAVE_SIMGRID),-DHAVE_SIMGRID) $(if $(HAVE_PAPI),-DHAVE_PAPI) $(if $(HAVE_MPI),-DHAVE_MPI)
+FLAGS = -std=c17 $(CFLAGS) $(WARN) $(SAN) -fPIC -ffp-contract=off -fopenmp-simd -MMD -MP
+# OpenBLAS's header needs no more than C; hwloc and friends are system headers.
+
+# What each folder may see.
+see_base := -Isim/base
+see_kernels := -Ikernels
+see_topologies := -Itopologies $(see_base)
+see_reports := -Ireports $(see_base) $(see_kernels)
+see_sim := -Isim $(see_base) $(see_kernels) -Itopologies -Ireports
+
+# Sources that need MPI are built once for each engine; all others once.
+mpi_src := $(addprefix sim/,transport.c stage.c step.c work_modelled.c work_real.c verify.c \
+  measure.c machine.c rank_main.c)
+engine_src := sim/engine_openmpi.c sim/engine_smpi.c
+front_src := sim/attnres.c $(wildcard sim/cmd_*.c)
+sim_src := $(filter-out $(mpi_src) $(engine_src) $(front_src),$(wildcard sim/*.c))
+lib_src := $(wildcard sim/base/*.c kernels/*.c topologies/*.c reports/*.c) $(sim_src)
+obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
+LIB := $(B)/libattnres.a
+LIBS := -lopenblas -lhwloc -linih $(if $(HAVE_PAPI),-lpapi) $(if $(HAVE_SIMGRID),-lsimgrid) -lm
+
+platforms := $(patsubst topologies/presets/%.ini,$(B)/platforms/%.xml,$(wildcard topologies/presets/*.ini))
+programs := $(B)/attnres $(if $(HAVE_MPI),$(B)/mpi/attnres-rank) $(if $(HAVE_SIMGRID),$(B)/smpi/attnres-rank)
+
+all: $(programs) $(platforms) ## build attnres and its rank programs in build/
+	@$(if $(HAVE_MPI),:,echo "without Open MPI: no 'attnres run' (Debian: apt install libopenmpi-dev openmpi-bin)")
+	@$(if $(HAVE_SIMGRID),:,echo "without SimGrid: no 'attnres sim', no bounds over a platform (Debian: apt install simgrid libsimgrid-dev)")
+	@$(if $(HAVE_PAPI),:,echo "without PAPI: 'attnres topo' cannot probe hardware counters (Debian: apt install libpapi-dev)")
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+
+$(B)/version.h: FORCE
+	@mkdir -p $(@D)
+	@printf '#define AR_VERSION "%s"\n#define AR_COMMIT "%s"\n' $(VERSION) $(COMMIT) > $@.new
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+FORCE:
+$(B)/obj/sim/result.o: $(B)/version.h
+$(B)/obj/sim/attnres.o: $(B)/version.h
+
+compile = @mkdir -p $(@D) && echo "  $(1) $<" && $(1) $(CPPFLAGS) $(2) $(FLAGS) -c $< -o $@
+$(B)/obj/sim/base/%.o: sim/base/%.c ; $(call compile,$(CC),$(see_base))
+$(B)/obj/kernels/%.o: kernels/%.c ; $(call compile,$(CC),$(see_kernels))
+$(B)/obj/topologies/%.o: topologies/%.c ; $(call compile,$(CC),$(see_topologies))
+$(B)/obj/reports/%.o: reports/%.c ; $(call compile,$(CC),$(see_reports))
+$(B)/obj/sim/%.o: sim/%.c ; $(call compile,$(CC),$(see_sim))
+$(B)/mpi/obj/%.o: sim/%.c ; $(call compile,OMPI_CC=$(CC) $(MPICC),$(see_sim))
+$(B)/smpi/obj/%.o: sim/%.c ; $(call compile,$(SMPICC),$(see_sim))
+
+$(LIB): $(call obj,$(lib_src))
+	@rm -f $@ && ar rcs $@ $^
+$(B)/attnres: $(call obj,$(front_src)) $(LIB)
+	$(CC) $(SAN) -o $@ $^ $(LIBS)
+$(B)/mpi/attnres-rank: $(patsubst sim/%.c,$(B)/mpi/obj/%.o,$(mpi_src) sim/engine_openmpi.c) $(LIB)
+	OMPI_CC=$(CC) $(MPICC) $(SAN) -o $@ $^ $(LIBS)
+$(B)/smpi/attnres-rank: $(patsubst sim/%.c,$(B)/smpi/obj/%.o,$(mpi_src) sim/engine_smpi.c) $(LIB)
+	$(SMPICC) $(SAN) -o $@ $^ $(LIBS)
+
+$(B)/platforms/%.xml: topologies/presets/%.ini $(B)/attnres
+	@mkdir -p $(@D)
+	$(B)/attnres topo generate $< > $@
+
+-include $(shell find $(B) -name '*.d' 2>/dev/null)
+
+.PHONY: all help FORCE
+.DELETE_ON_ERROR:

@@ -1,0 +1,84 @@
+#ifndef AR_MECHANISM_H
+#define AR_MECHANISM_H
+
+/* Residual mechanisms as one rank runs them, on the caller's buffers: no
+ * allocation, no files, no clock, no MPI. Layers are sub-layers, l = 1..L as in
+ * the paper (arXiv 2603.15031); layer l is the i-th of block n:
+ * n = (l-1)/S + 1, i = (l-1)%S + 1. Storage is fp32, sums accumulate in fp32.
+ *
+ * Bits: for one mechanism and form, the result does not depend on how the layers are
+ * cut into chunks, to the last bit. It holds where the compiler contracts a product
+ * and a sum alike everywhere, or nowhere (-std=c17 with gcc, -ffp-contract=off).
+ *
+ * A NaN or an infinity in a source gives NaN in every later input of that token, and
+ * so does a value whose square is beyond fp32 (above 1.8e19): never a silent 0. */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* One micro-batch's way through the depth of a chunk.
+ * source: N+1 pointers to [T][d]: source[0] is the embedding, source[n] block n.
+ *   Before a layer of block n runs, source[0..n-1] are finished and source[n] is
+ *   storage; it holds the partial sum when the chunk starts inside the block.
+ *   Full AttnRes: N = L, source[l] is v_l. Standard: source[0] is the stream.
+ * query: [L+1][d]; row l-1 is w_l, row L the output head's.
+ * All buffers are the caller's, 64-byte aligned, none aliases another. */
+typedef struct {
+    size_t tokens, width; /* T, d */
+    size_t layers, block; /* L, S; Full AttnRes: S layers are answered together in phase 1 */
+    const float *query;
+    float **source;
+    float *h;         /* [T][d]: input of the current layer, where it needs a buffer */
+    float *v;         /* [T][d]: output of the current layer, where it needs a buffer */
+    float *o;         /* [S][T][d]: phase 1's outputs (two-phase forms only) */
+    float *max, *sum; /* [S][T]: phase 1's statistics (two-phase forms only) */
+    size_t first;     /* first layer of the current segment; set by start */
+} ar_depth;
+
+typedef enum { AR_STANDARD, AR_HIGHWAY, AR_DENSEFORMER, AR_MHC, AR_FULL, AR_BLOCK } ar_mechanism_id;
+typedef enum { AR_TWO_PHASE, AR_ONE_PASS } ar_form;
+
+/* How a chunk is walked. A segment is a run of layers of a chunk that lie in one
+ * block (for Full, in one group of S layers). For each segment
+ *     start(first, last)
+ *     for l in first..last:  h = input(l);  v = output(l);  v := f_l(h)
+ *     finish(last)
+ * and, after the last layer of the model, head().
+ * input(l) also absorbs v_{l-1} when it was made in the same segment. */
+typedef struct {
+    ar_mechanism_id id;
+    const char *name;
+    ar_form form;
+    void (*start)(ar_depth *, size_t first, size_t last);
+    const float *(*input)(ar_depth *, size_t l);
+    float *(*output)(ar_depth *, size_t l);
+    void (*finish)(ar_depth *, size_t last);
+    const float *(*head)(ar_depth *); /* the model's output, [T][d] */
+} ar_mechanism;
+
+/* The kernels of a mechanism, or NULL where there are none (Highway, DenseFormer, mHC).
+ * Standard is the same in both forms. No member is NULL. */
+const ar_mechanism *ar_mechanism_find(ar_mechanism_id id, ar_form form);
+
+/* Names in the order of ar_mechanism_id / ar_form, NULL at the end. */
+extern const char *const ar_mechanism_names[];
+extern const char *const ar_form_names[];
+
+/* Blocks that the mechanism's routing and storage work with: Full and DenseFormer
+ * make every layer a block (S = 1); the stream mechanisms have none: 0. */
+size_t ar_mechanism_block(ar_mechanism_id id, size_t block);
+bool ar_mechanism_has_blocks(ar_mechanism_id id);
+
+/* Last layer of the segment that starts at layer first in a chunk that ends at
+ * layer last: the chunk's end or the block's (group's), whichever comes first. block 0,
+ * for mechanisms without blocks: the chunk's end. */
+size_t ar_segment_last(size_t block, size_t first, size_t last);
+
+/* f_l: read h, write v, both [T][d]. */
+typedef void ar_layer_fn(void *user, size_t l, const float *h, float *v);
+
+/* Run layers first..last of one micro-batch (first > last: none), not the head. */
+void ar_chunk_forward(const ar_mechanism *mechanism, ar_depth *depth, size_t first, size_t last,
+                      ar_layer_fn *layer, void *user);
+
+#endif

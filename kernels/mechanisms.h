@@ -1,0 +1,12 @@
+#ifndef AR_MECHANISMS_H
+#define AR_MECHANISMS_H
+
+/* The kernels behind ar_mechanism_find, one file each. */
+
+#include "mechanism.h"
+
+extern const ar_mechanism ar_standard;
+extern const ar_mechanism ar_block_two_phase, ar_block_one_pass;
+extern const ar_mechanism ar_full_two_phase, ar_full_one_pass;
+
+#endif

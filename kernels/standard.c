@@ -1,0 +1,36 @@
+/* Standard residual: h_l = h_{l-1} + v_{l-1}; the stream is source[0], in place. */
+
+#include "mechanisms.h"
+#include "row.h"
+
+static void absorb(ar_depth *m) {
+    ar_row_add(m->tokens * m->width, m->source[0], m->v);
+}
+
+static void start(ar_depth *m, size_t first, size_t last) {
+    (void)last;
+    m->first = first;
+}
+
+/* Reads h and v, writes h: 3; nothing for the segment's first layer. */
+static const float *input(ar_depth *m, size_t l) {
+    if (l > m->first) absorb(m);
+    return m->source[0];
+}
+
+static float *output(ar_depth *m, size_t l) {
+    (void)l;
+    return m->v;
+}
+
+static void finish(ar_depth *m, size_t last) {
+    (void)last;
+    absorb(m);
+}
+
+static const float *head(ar_depth *m) {
+    return m->source[0];
+}
+
+const ar_mechanism ar_standard = {AR_STANDARD, "standard", AR_TWO_PHASE, start,
+                                  input,       output,     finish,       head};

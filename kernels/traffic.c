@@ -1,0 +1,109 @@
+#include "traffic.h"
+
+#include <math.h>
+
+double ar_traffic_paper(ar_mechanism_id id, ar_form form, size_t layers, size_t block,
+                        size_t streams, size_t width) {
+    const double m = (double)streams, S = (double)block;
+    const double N = block ? (double)((layers - 1) / block + 1) : 0.0;
+    if (id == AR_STANDARD) return 3.0;
+    if (id == AR_MHC) return 8.0 * m + 2.0 + (2.0 * m * m + 4.0 * m) / (double)width;
+    if (form != AR_TWO_PHASE) return NAN;
+    if (id == AR_FULL) return S + N;
+    if (id == AR_BLOCK) return N / S + 5.0;
+    return NAN;
+}
+
+/* One segment: what it moves and the kernels it starts. */
+typedef struct {
+    double vectors;
+    size_t launches;
+} cost;
+
+/* Segment first..last of block n, the first layer being the block's i-th. */
+static cost block_segment(ar_form form, size_t block, size_t first, size_t last) {
+    const size_t n = (first - 1) / block + 1, i = (first - 1) % block + 1;
+    const size_t layers = last - first + 1;
+    const double N = (double)n, s = (double)layers;
+    const size_t added = layers - (i == 1); /* layers with a partial sum before them */
+    const double p = (double)added;
+    cost c = {0, 0};
+    if (form == AR_TWO_PHASE) {
+        c.vectors = N + s;    /* phase 1 */
+        c.vectors += 3.0 * p; /* b, o, h */
+        c.launches = 1 + added;
+    } else {
+        c.vectors = s * (N + 1.0) + p; /* sources, h; b */
+        c.launches = layers;
+    }
+    if (added > 0) {
+        c.vectors += 2.0 * (p - 1.0); /* read v, write b, in the same pass */
+        c.vectors += 3.0;             /* finish: b, v, b */
+        c.launches += 1;
+    }
+    return c;
+}
+
+static cost full_segment(ar_form form, size_t first, size_t last) {
+    const size_t layers = last - first + 1;
+    const double f = (double)first, s = (double)layers;
+    if (form == AR_TWO_PHASE) /* phase 1; then k = 1..s-1 sources, o, h */
+        return (cost){f + s + s * (s - 1.0) / 2.0 + 2.0 * (s - 1.0), layers};
+    return (cost){s * (f + (s - 1.0) / 2.0 + 1.0), layers};
+}
+
+/* Layers without kernels, by their definition, one pass for each arrow:
+ * Highway: h, v and the element-wise gate -> h.
+ * DenseFormer: l sources -> h.
+ * mHC, unfused: H -> its coefficients (m); H -> read-out (m + 1); H -> H A (2m);
+ * v -> v beta^T (m + 1); their sum (3m): 8m + 2 in five passes. */
+static cost segment(ar_mechanism_id id, ar_form form, size_t block, size_t streams, size_t first,
+                    size_t last) {
+    const size_t layers = last - first + 1;
+    const double s = (double)layers;
+    switch (id) {
+    case AR_STANDARD:
+        return (cost){3.0 * s, layers};
+    case AR_HIGHWAY:
+        return (cost){4.0 * s, layers};
+    case AR_DENSEFORMER:
+        return full_segment(AR_ONE_PASS, first, last);
+    case AR_MHC:
+        return (cost){(8.0 * (double)streams + 2.0) * s, 5 * layers};
+    case AR_FULL:
+        return full_segment(form, first, last);
+    case AR_BLOCK:
+        return block_segment(form, block, first, last);
+    }
+    return (cost){NAN, 0};
+}
+
+static cost chunk(ar_mechanism_id id, ar_form form, size_t block, size_t streams, size_t first,
+                  size_t last) {
+    const size_t group = ar_mechanism_has_blocks(id) ? block : 0;
+    cost all = {0, 0};
+    while (first <= last) {
+        const size_t end = ar_segment_last(group, first, last);
+        const cost c = segment(id, form, block, streams, first, end);
+        all.vectors += c.vectors;
+        all.launches += c.launches;
+        first = end + 1;
+    }
+    return all;
+}
+
+double ar_traffic_exact(ar_mechanism_id id, ar_form form, size_t layers, size_t block,
+                        size_t streams, size_t first, size_t last) {
+    return chunk(id, form, block, streams, first, last < layers ? last : layers).vectors;
+}
+
+double ar_traffic_head(ar_mechanism_id id, size_t layers, size_t block) {
+    if (!ar_mechanism_has_blocks(id)) return 0.0;
+    const size_t S = ar_mechanism_block(id, block);
+    return (double)((layers + S - 1) / S + 2); /* N blocks and the embedding -> h */
+}
+
+size_t ar_traffic_launches(ar_mechanism_id id, ar_form form, size_t block, size_t first,
+                           size_t last) {
+    return chunk(id, form, block, 1, first, last).launches;
+}

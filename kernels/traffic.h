@@ -1,0 +1,33 @@
+#ifndef AR_TRAFFIC_H
+#define AR_TRAFFIC_H
+
+/* Memory I/O of the residual mechanisms, f_l's own traffic left out, in vectors
+ * of d per token ("elements of d"). */
+
+#include "mechanism.h"
+
+/* The paper's count (Table 1), per layer: standard 3; mHC 8m + 2 + (2m^2 + 4m)/d;
+ * Full two-phase S + N; Block two-phase N/S + 5, with N = ceil(L/S). NAN where
+ * the paper gives none (Highway, DenseFormer, one-pass forms). */
+double ar_traffic_paper(ar_mechanism_id id, ar_form form, size_t layers, size_t block,
+                        size_t streams, size_t width);
+
+/* The exact count of what the kernels load and store for layers first..last as
+ * one chunk, in vectors of d per token: each pass over a vector counted once by
+ * the kernel that makes it. Chunk ends inside a block cost what they cost. For Full,
+ * block is the group S that is answered together. last beyond L counts to L.
+ * Highway, DenseFormer and mHC have no kernel yet: their count is the
+ * definition's (see traffic.c). first > last: 0. */
+double ar_traffic_exact(ar_mechanism_id id, ar_form form, size_t layers, size_t block,
+                        size_t streams, size_t first, size_t last);
+
+/* The output head: one pass over all N sources and the embedding, and its output: N + 2.
+ * 0 for the stream mechanisms (mHC's collapse of its m streams is left out). */
+double ar_traffic_head(ar_mechanism_id id, size_t layers, size_t block);
+
+/* Kernels started for layers first..last as one chunk by the residual mechanism, the
+ * head not counted: one for each phase 1, input() and finish() that moves something. */
+size_t ar_traffic_launches(ar_mechanism_id id, ar_form form, size_t block, size_t first,
+                           size_t last);
+
+#endif

@@ -1,0 +1,58 @@
+/* attnres: the front door. */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "version.h"
+
+typedef struct {
+    const char *name;
+    ar_status (*run)(int argc, char **argv, ar_err *err);
+    const char *help;
+} command;
+
+static const command commands[] = {
+    {"plan", ar_cmd_plan, "routing, schedule, memory and critical path of a point; runs nothing"},
+    {"sim", ar_cmd_sim, "simulate a point on a modelled platform (SimGrid/SMPI)"},
+    {"run", ar_cmd_run, "run a point on this machine's ranks (Open MPI)"},
+    {"study", ar_cmd_study, "a file of points: every combination, a row as soon as each ends"},
+    {"report", ar_cmd_report, "turn DIR/results.csv into report.md with plots"},
+    {"topo", ar_cmd_topo, "this machine's hardware; write platform files"},
+};
+
+static void help(FILE *out) {
+    fprintf(out, "attnres %s: what Attention Residuals cost under pipeline parallelism\n\n"
+                 "Usage: attnres COMMAND [option ...]\n\n",
+            AR_VERSION);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        fprintf(out, "  %-8s%s\n", commands[i].name, commands[i].help);
+    fprintf(out, "\nattnres COMMAND --help lists a command's options.\n"
+                 "Exit codes: 0 fine, 1 a check failed, 2 usage, 3 bad input, 4 run failed.\n");
+}
+
+int main(int argc, char **argv) {
+    if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0) {
+        help(argc < 2 ? stderr : stdout);
+        return argc < 2 ? AR_EUSAGE : AR_OK;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("attnres %s (%s)\n", AR_VERSION, AR_COMMIT);
+        return AR_OK;
+    }
+    ar_err err = {{0}};
+    ar_status status = AR_EUSAGE;
+    size_t i = 0;
+    const size_t count = sizeof commands / sizeof *commands;
+    while (i < count && strcmp(argv[1], commands[i].name) != 0) i++;
+    if (i < count)
+        status = commands[i].run(argc - 1, argv + 1, &err);
+    else
+        ar_fail(&err, AR_EUSAGE,
+                "'%.100s' is no command; legal: plan, sim, run, study, report, topo", argv[1]);
+    if (fflush(stdout) != 0 && status == AR_OK)
+        status = ar_fail(&err, AR_ERUN, "standard output cannot be written");
+    if (status != AR_OK && err.text[0]) fprintf(stderr, "attnres: %s\n", err.text);
+    return (int)status;
+}

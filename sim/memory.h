@@ -1,0 +1,17 @@
+#ifndef AR_MEMORY_H
+#define AR_MEMORY_H
+
+/* Memory of real compute, asked before anything is allocated. */
+
+#include "plan.h"
+
+/* Bytes that one rank allocates, message buffers included. */
+double ar_memory_rank_B(const ar_point *point, const ar_layout *layout, const ar_plan *plan);
+
+/* Memory of this machine that programs may take now. */
+double ar_memory_available_B(void);
+
+/* AR_ERUN, with both figures, if needed_B is more than that. */
+ar_status ar_memory_check(double needed_B, const char *whose, ar_err *err);
+
+#endif
