@@ -42,7 +42,8 @@ sim_src := $(filter-out $(mpi_src) $(engine_src) $(front_src),$(wildcard sim/*.c
 lib_src := $(wildcard sim/base/*.c kernels/*.c topologies/*.c reports/*.c) $(sim_src)
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 LIB := $(B)/libattnres.a
-LIBS := -lopenblas -lhwloc -linih $(if $(HAVE_PAPI),-lpapi) $(if $(HAVE_SIMGRID),-lsimgrid) -lm
+LIBS := -lopenblas -lhwloc -lm
+FRONT_LIBS := $(LIBS) $(if $(HAVE_PAPI),-lpapi) $(if $(HAVE_SIMGRID),-lsimgrid)
 
 platforms := $(patsubst topologies/presets/%.ini,$(B)/platforms/%.xml,$(wildcard topologies/presets/*.ini))
 programs := $(B)/attnres $(if $(HAVE_MPI),$(B)/mpi/attnres-rank) $(if $(HAVE_SIMGRID),$(B)/smpi/attnres-rank)
@@ -75,7 +76,7 @@ $(B)/smpi/obj/%.o: sim/%.c ; $(call compile,$(SMPICC),$(see_sim))
 $(LIB): $(call obj,$(lib_src))
 	@rm -f $@ && ar rcs $@ $^
 $(B)/attnres: $(call obj,$(front_src)) $(LIB)
-	$(CC) $(SAN) -o $@ $^ $(LIBS)
+	$(CC) $(SAN) -o $@ $^ $(FRONT_LIBS)
 $(B)/mpi/attnres-rank: $(patsubst sim/%.c,$(B)/mpi/obj/%.o,$(mpi_src) sim/engine_openmpi.c) $(LIB)
 	OMPI_CC=$(CC) $(MPICC) $(SAN) -o $@ $^ $(LIBS)
 $(B)/smpi/attnres-rank: $(patsubst sim/%.c,$(B)/smpi/obj/%.o,$(mpi_src) sim/engine_smpi.c) $(LIB)

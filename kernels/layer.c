@@ -1,13 +1,18 @@
 #include "layer.h"
 #include "row.h"
 
-#include <cblas.h>
+#include <cblas.h> /* blasint */
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
 /* Rows of queries whose scores are held at once. */
 enum { SCORE_ROWS = 64 };
+
+/* OpenBLAS's, by its Fortran name. */
+void sgemm_(const char *, const char *, const blasint *, const blasint *, const blasint *,
+            const float *, const float *, const blasint *, const float *, const blasint *,
+            const float *, float *, const blasint *);
 
 static bool is_attention(size_t l) {
     return l % 2 == 1;
@@ -68,12 +73,16 @@ void ar_layer_fill(float *w, size_t width, size_t l, unsigned long seed) {
     fill(w + inner, ar_layer_weights(width, l) - inner, 1.0 / sqrt(fan_in), seed, OUTER, l);
 }
 
-/* c [m][n] = alpha a [m][k] b, b being [k][n] or, transposed, [n][k]; the last of each
- * pair is the row length in memory. */
+/* c [m][n] = alpha a [m][k] b, b being [k][n] (how = "N") or, transposed, [n][k] ("T");
+ * the last of each pair is the row length in memory. Fortran's sgemm with the operands
+ * swapped, not cblas_sgemm: SimGrid brings GSL's unoptimised CBLAS into the process,
+ * and its symbol would win. */
 static void multiply(size_t m, size_t n, size_t k, float alpha, const float *a, size_t lda,
-                     CBLAS_TRANSPOSE how, const float *b, size_t ldb, float *c, size_t ldc) {
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, how, (blasint)m, (blasint)n, (blasint)k, alpha, a,
-                (blasint)lda, b, (blasint)ldb, 0.0f, c, (blasint)ldc);
+                     const char *how, const float *b, size_t ldb, float *c, size_t ldc) {
+    const blasint rows = (blasint)m, columns = (blasint)n, inner = (blasint)k;
+    const blasint row_a = (blasint)lda, row_b = (blasint)ldb, row_c = (blasint)ldc;
+    const float beta = 0.0f;
+    sgemm_(how, "N", &columns, &rows, &inner, &alpha, b, &row_b, a, &row_a, &beta, c, &row_c);
 }
 
 static void normalise(size_t tokens, size_t d, const float *h, float *x) {
@@ -104,20 +113,20 @@ static void attention(const float *w, size_t tokens, size_t d, const float *h, f
     float *const x = scratch, *const qkv = x + tokens * d, *const score = qkv + tokens * row;
     const float scale = 1.0f / sqrtf((float)head);
     normalise(tokens, d, h, x);
-    multiply(tokens, row, d, 1.0f, x, d, CblasNoTrans, w, row, qkv, row);
+    multiply(tokens, row, d, 1.0f, x, d, "N", w, row, qkv, row);
     for (size_t c = 0; c < d; c += head) {
         const float *const q = qkv + c, *const k = q + d, *const values = k + d;
         for (size_t t = 0; t < tokens; t += SCORE_ROWS) {
             const size_t rows = tokens - t < SCORE_ROWS ? tokens - t : SCORE_ROWS;
             const size_t seen = t + rows;
-            multiply(rows, seen, head, scale, q + t * row, row, CblasTrans, k, row, score, seen);
+            multiply(rows, seen, head, scale, q + t * row, row, "T", k, row, score, seen);
             for (size_t r = 0; r < rows; r++)
                 causal_softmax(score + r * seen, t + r + 1, seen);
-            multiply(rows, head, seen, 1.0f, score, seen, CblasNoTrans, values, row, x + t * d + c,
+            multiply(rows, head, seen, 1.0f, score, seen, "N", values, row, x + t * d + c,
                      d);
         }
     }
-    multiply(tokens, d, d, 1.0f, x, d, CblasNoTrans, w + row * d, d, v, d);
+    multiply(tokens, d, d, 1.0f, x, d, "N", w + row * d, d, v, d);
 }
 
 /* d -> 4d -> d with SiLU, x sigmoid(x). */
@@ -125,10 +134,10 @@ static void mlp(const float *w, size_t tokens, size_t d, const float *h, float *
     const size_t wide = 4 * d;
     float *const x = scratch, *const hidden = x + tokens * d;
     normalise(tokens, d, h, x);
-    multiply(tokens, wide, d, 1.0f, x, d, CblasNoTrans, w, wide, hidden, wide);
+    multiply(tokens, wide, d, 1.0f, x, d, "N", w, wide, hidden, wide);
     for (size_t i = 0; i < tokens * wide; i++)
         hidden[i] /= 1.0f + expf(-hidden[i]);
-    multiply(tokens, d, wide, 1.0f, hidden, wide, CblasNoTrans, w + d * wide, d, v, d);
+    multiply(tokens, d, wide, 1.0f, hidden, wide, "N", w + d * wide, d, v, d);
 }
 
 void ar_layer_forward(const float *w, size_t tokens, size_t width, size_t l, const float *h,

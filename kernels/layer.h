@@ -3,7 +3,7 @@
 
 /* Layer functions f_l on real tensors: odd layers (1, 3, ...) are causal
  * self-attention, even ones an MLP (d -> 4d -> d, SiLU), both behind an RMSNorm; GEMMs
- * through CBLAS. Heads are 64 wide where 64 divides d, else there is one. A NaN or an
+ * through BLAS. Heads are 64 wide where 64 divides d, else there is one. A NaN or an
  * infinity in a token of h shows in that token of v, and after attention in others. */
 
 #include <stddef.h>

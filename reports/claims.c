@@ -17,10 +17,10 @@ typedef struct {
     FILE *stream;
 } composed;
 
-static composed compose(void) {
-    composed c = {0};
-    c.stream = open_memstream(&c.text, &c.size);
-    return c;
+/* In place: the stream keeps the addresses of text and size. */
+static void compose(composed *c) {
+    *c = (composed){0};
+    c->stream = open_memstream(&c->text, &c->size);
 }
 
 static void add_composed(ar_table *table, composed *c) {
@@ -39,7 +39,8 @@ static void add_claim(ar_table *table, const char *claim, const char *source, co
 static void add_overhead(ar_table *table, const ar_rows *rows, const char *mechanism,
                          const char *pass, double limit) {
     const ar_extent e = ar_extent_find(rows, mechanism, pass, AR_NO_ROW, AR_NO_ROW, limit);
-    composed c = compose();
+    composed c;
+    compose(&c);
     if (c.stream && e.points) {
         ar_words_range(c.stream, e.low, e.high);
         fprintf(c.stream, "; below %g %% at %zu of %zu points", limit, e.below, e.points);
@@ -49,7 +50,8 @@ static void add_overhead(ar_table *table, const ar_rows *rows, const char *mecha
 
 /* Largest hop without a cache and with one, of the point where they differ most. */
 static void add_peak(ar_table *table, const ar_rows *rows) {
-    composed c = compose();
+    composed c;
+    compose(&c);
     double most = 1;
     size_t from = 0, to = 0;
     for (size_t i = 0; i < rows->good_count; i++) {

@@ -11,7 +11,7 @@
 #include "timeline.h"
 #include "words.h"
 
-enum { GROUPS = 16, SERIES = 8, NAME_SIZE = 96, PATH_SIZE = 4096, TIMELINES = 4 };
+enum { GROUPS = 16, SERIES = 8, NAME_SIZE = 96, PATH_SIZE = 4096 };
 
 /* ---- plots ---- */
 
@@ -196,33 +196,79 @@ static ar_status write_files(const ar_rows *rows, size_t row, const char *dir, c
     return status;
 }
 
-void ar_section_timelines(FILE *out, const ar_rows *rows, const char *dir) {
-    size_t shown = 0;
+/* Of the points with a timeline the one with the lowest and highest overhead, the
+ * standard residual left aside: these are worth a picture. AR_NO_ROW: none. */
+static void find_pictures(const ar_rows *rows, long picture[2]) {
+    double low = INFINITY, high = -INFINITY;
+    picture[0] = picture[1] = AR_NO_ROW;
     for (size_t i = 0; i < rows->good_count; i++) {
         const size_t row = rows->good[i];
-        const char *name = ar_csv_get(&rows->csv, row, "timeline");
-        char svg[PATH_SIZE], trace[PATH_SIZE];
-        ar_err err;
-        if (!*name) continue;
-        if (shown == 0) fprintf(out, "## Timeline\n\n");
-        beside(svg, sizeof svg, name, ".svg");
-        beside(trace, sizeof trace, name, ".trace.json");
-        shown++;
-        if (write_files(rows, row, dir, name, svg, trace, &err) != AR_OK) {
-            fprintf(stderr, "report: timeline is missing: %s\n", err.text);
-            ar_prose(out, "(Timeline missing: %s)", err.text);
+        double overhead = ar_rows_number(rows, row, "overhead_percent");
+        if (!*ar_csv_get(&rows->csv, row, "timeline")) continue;
+        if (isnan(overhead) || ar_rows_is(rows, row, AR_P_MECHANISM, "standard")) {
+            if (picture[0] < 0) picture[0] = picture[1] = (long)row;
             continue;
         }
-        if (shown <= TIMELINES) fprintf(out, "![timeline](%s)\n\n", svg);
-        ar_paragraph p;
-        FILE *text = ar_paragraph_begin(&p);
-        if (text) {
-            write_title(text, rows, row);
-            fprintf(text, ": [SVG](%s), [trace for Perfetto](%s), [data](%s)", svg, trace, name);
-        }
-        ar_paragraph_end(&p, out);
+        if (overhead < low) picture[0] = (long)row;
+        if (overhead > high) picture[1] = (long)row;
+        low = overhead < low ? overhead : low;
+        high = overhead > high ? overhead : high;
     }
-    if (shown)
-        ar_prose(out, "One lane for each rank, a box for each computation; what is blank is idle: "
-                      "the bubble and exposed communication.");
+}
+
+static void write_picture(FILE *out, const ar_rows *rows, size_t row) {
+    char svg[PATH_SIZE];
+    beside(svg, sizeof svg, ar_csv_get(&rows->csv, row, "timeline"), ".svg");
+    ar_paragraph p;
+    FILE *text = ar_paragraph_begin(&p);
+    if (!text) return;
+    write_title(text, rows, row);
+    fprintf(text, " (step %s, overhead %s):",
+            ar_show(AR_UNIT_S, ar_rows_number(rows, row, "step_s")).text,
+            ar_show_percent(ar_rows_number(rows, row, "overhead_percent")).text);
+    ar_paragraph_end(&p, out);
+    fprintf(out, "![timeline](%s)\n\n", svg);
+}
+
+/* A table line with links to the files of a row, or with why there are none. */
+static bool add_files(ar_table *table, const ar_rows *rows, size_t row, const char *dir) {
+    const char *name = ar_csv_get(&rows->csv, row, "timeline");
+    char svg[PATH_SIZE], trace[PATH_SIZE], links[3 * PATH_SIZE];
+    ar_err err;
+    beside(svg, sizeof svg, name, ".svg");
+    beside(trace, sizeof trace, name, ".trace.json");
+    ar_words_cells(table, rows, row, varied);
+    if (write_files(rows, row, dir, name, svg, trace, &err) != AR_OK) {
+        fprintf(stderr, "report: timeline is missing: %s\n", err.text);
+        snprintf(links, sizeof links, "missing: %s", err.text);
+        ar_table_text(table, links);
+        return false;
+    }
+    snprintf(links, sizeof links, "[SVG](%s), [trace](%s), [data](%s)", svg, trace, name);
+    ar_table_text(table, links);
+    return true;
+}
+
+void ar_section_timelines(FILE *out, const ar_rows *rows, const char *dir) {
+    long picture[2];
+    find_pictures(rows, picture);
+    if (picture[0] < 0) return;
+    fprintf(out, "## Timeline\n\n");
+    ar_prose(out, "One lane for each rank, a box for each computation; what is blank is idle: the "
+                  "bubble and exposed communication. The traces open in Perfetto "
+                  "(ui.perfetto.dev).");
+    ar_table table = {.columns = ar_words_count(varied) + 1};
+    ar_words_header(&table, varied);
+    ar_table_text(&table, "files");
+    bool drawn[2] = {false, false};
+    for (size_t i = 0; i < rows->good_count; i++) {
+        const size_t row = rows->good[i];
+        if (!*ar_csv_get(&rows->csv, row, "timeline")) continue;
+        const bool fine = add_files(&table, rows, row, dir);
+        for (int k = 0; k < 2; k++)
+            drawn[k] |= fine && picture[k] == (long)row;
+    }
+    if (drawn[0]) write_picture(out, rows, (size_t)picture[0]);
+    if (drawn[1] && picture[1] != picture[0]) write_picture(out, rows, (size_t)picture[1]);
+    ar_table_write(&table, out);
 }

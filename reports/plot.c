@@ -74,7 +74,7 @@ static void write_data(FILE *out, const ar_bars *bars, const range *r) {
 }
 
 static void write_axes(FILE *out, const ar_bars *bars, const range *r) {
-    const bool logarithmic = !r->negative && r->high > 100 * r->low;
+    const bool logarithmic = !r->negative && r->high > 30 * r->low;
     char axis[256];
     snprintf(axis, sizeof axis, "%s%s%s", bars->axis, *r->prefix ? ", " : "", r->prefix);
     fprintf(out, "set title ");
@@ -83,8 +83,9 @@ static void write_axes(FILE *out, const ar_bars *bars, const range *r) {
     write_string(out, axis);
     fprintf(out, " noenhanced\nset xrange [-1:%g]\n",
             place(bars, bars->groups - 1, bars->series - 1) + 1);
+    const double low = bars->limit < r->low ? bars->limit : r->low;
     if (logarithmic)
-        fprintf(out, "set logscale y\nset yrange [%g:%g]\n", r->low / r->scale / 2,
+        fprintf(out, "set logscale y\nset yrange [%g:%g]\n", low / r->scale / 2,
                 r->high / r->scale * 6);
     else
         fprintf(out, "set yrange [%s:%g]\n", r->negative ? "*" : "0",

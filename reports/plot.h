@@ -9,7 +9,7 @@
 
 /* Grouped bars. value: [series][groups], NAN where there is none. Labels are the
  * caller's. unit: of the values; AR_UNIT_NONE has no prefixes. limit: a dashed line at that value
- * with its label; NAN for none. The axis is logarithmic where the values span more than 100 and
+ * with its label; NAN for none. The axis is logarithmic where the values span more than 30 and
  * none is negative. */
 typedef struct {
     const char *title, *axis;

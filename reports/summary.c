@@ -151,11 +151,18 @@ static void write_claim(FILE *out, const ar_rows *rows) {
     ar_paragraph p;
     FILE *text = ar_paragraph_begin(&p);
     if (!text) return;
-    fprintf(text,
-            "- The paper's claim of **less than 4 %% training overhead** holds at %zu of "
-            "%zu points of Block AttnRes",
-            all.below, all.points);
-    write_claim_platforms(text, rows);
+    fprintf(text, "- The paper's claim of **less than 4 %% training overhead** holds at ");
+    if (all.below == all.points)
+        fprintf(text, "all %zu points of Block AttnRes", all.points);
+    else if (all.below > 0)
+        fprintf(text, "%zu of %zu points of Block AttnRes", all.below, all.points);
+    else {
+        fprintf(text, "none of %zu points of Block AttnRes; nearest is %s (", all.points,
+                ar_show_percent(all.low).text);
+        ar_words_where(text, rows, all.lowest, AR_PARAM(AR_P_PLATFORM) | AR_PARAM(AR_P_CACHE));
+        fprintf(text, ")");
+    }
+    if (all.below > 0 && all.below < all.points) write_claim_platforms(text, rows);
     fprintf(text, ".");
     ar_paragraph_end(&p, out);
 }

@@ -43,7 +43,8 @@ static bool write_cache(FILE *out, const ar_rows *rows) {
         cached c;
         if (!compare_with_none(rows, rows->good[i], &c)) continue;
         if (c.faster < slowest.faster) slowest = c;
-        if (c.saved >= 25 && fabs(c.faster) < 1 && c.saved > idle.saved) idle = c;
+        const bool little = c.saved >= 25 && fabs(c.faster) < c.saved / 10;
+        if (little && (idle.saved <= 0 || c.faster < idle.faster)) idle = c;
     }
     const bool slower = slowest.faster < -0.1;
     if (!slower && idle.saved <= 0) return false;
@@ -51,8 +52,8 @@ static bool write_cache(FILE *out, const ar_rows *rows) {
     ar_paragraph p;
     FILE *text = ar_paragraph_begin(&p);
     if (!text) return false;
-    fprintf(text, "- Caching %s: it takes away %s of the bytes but makes the step %s %s (",
-            slower ? "can cost time" : "can save traffic and next to no time",
+    fprintf(text, "- Caching %s: it takes away %s of the bytes and makes the step %s %s (",
+            slower ? "can cost time" : "can save much traffic and little time",
             ar_show_percent(c->saved).text, ar_show_percent(fabs(c->faster)).text,
             c->faster < 0 ? "longer" : "shorter");
     write_row_name(text, rows, c->row);
@@ -93,6 +94,8 @@ static bool write_memory(FILE *out, const ar_rows *rows) {
             " the overhead is %s of the standard step, of which %.2f points remain with free "
             "communication: the mechanism's memory I/O and kernel starts.",
             ar_show_percent(highest).text, parts.memory);
+    if (parts.memory >= 4 && ar_rows_is(rows, found, AR_P_MECHANISM, "block"))
+        fprintf(text, " That alone is more than the 4 %% of the claim.");
     ar_paragraph_end(&p, out);
     return true;
 }

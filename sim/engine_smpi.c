@@ -1,5 +1,7 @@
 #include "engine.h"
 
+#include <simgrid/actor.h>
+#include <simgrid/engine.h>
 #include <simgrid/version.h>
 #include <smpi/smpi.h>
 #include <stdio.h>
@@ -16,29 +18,63 @@ bool ar_engine_simulates(void) {
     return true;
 }
 
+/* SimGrid's clock and sleep, not SMPI's: those read the thread's CPU time around
+ * every call, a third of the wall time of a large simulation. */
+double ar_engine_now_s(void) {
+    return simgrid_get_clock();
+}
+
 void ar_engine_elapse(double seconds, ar_progress_fn *progress, void *user) {
     (void)progress; /* simulated messages move by themselves */
     (void)user;
-    if (seconds > 0) smpi_execute_benched(seconds);
+    if (seconds > 0) sg_actor_sleep_for(seconds);
+}
+
+void ar_engine_progress(MPI_Comm comm) {
+    (void)comm; /* and a probe would cost simulated time */
 }
 
 /* A barrier lets ranks go at different simulated times. All agree on a later time
  * and wait for it. */
 double ar_engine_start(MPI_Comm comm) {
-    const double now_s = MPI_Wtime();
+    const double now_s = ar_engine_now_s();
     double latest_s = now_s;
     MPI_Allreduce(&now_s, &latest_s, 1, MPI_DOUBLE, MPI_MAX, comm);
-    const double start_s = latest_s + 1;
-    const double left_s = start_s - MPI_Wtime();
-    if (left_s > 0) smpi_execute_benched(left_s);
-    return MPI_Wtime();
+    sg_actor_sleep_for(latest_s + 1 - ar_engine_now_s());
+    return ar_engine_now_s();
 }
 
-/* One shared page range behind all payloads: it is neither stored nor copied. */
+/* The ranks of a simulation are threads of one process, so this table is theirs
+ * together: one payload of each size for all, neither stored nor copied. */
+enum { SIZES_MAX = 16 };
+static struct {
+    void *memory;
+    size_t size, users;
+} payloads[SIZES_MAX];
+
 void *ar_engine_payload(size_t size) {
-    return SMPI_SHARED_MALLOC(size ? size : 1);
+    int vacant = -1;
+    for (int i = 0; i < SIZES_MAX; i++) {
+        if (payloads[i].users == 0) {
+            vacant = i;
+        } else if (payloads[i].size == size) {
+            payloads[i].users++;
+            return payloads[i].memory;
+        }
+    }
+    if (vacant < 0) return NULL;
+    payloads[vacant].memory = SMPI_SHARED_MALLOC(size ? size : 1);
+    if (!payloads[vacant].memory) return NULL;
+    payloads[vacant].size = size;
+    payloads[vacant].users = 1;
+    return payloads[vacant].memory;
 }
 
-void ar_engine_payload_free(void *payload) {
-    SMPI_SHARED_FREE(payload);
+void ar_engine_payload_free(void *payload, size_t size) {
+    for (int i = 0; i < SIZES_MAX; i++) {
+        if (payloads[i].users == 0 || payloads[i].memory != payload || payloads[i].size != size)
+            continue;
+        if (--payloads[i].users == 0) SMPI_SHARED_FREE(payload);
+        return;
+    }
 }

@@ -4,18 +4,6 @@
 
 #include "engine.h"
 
-static int64_t largest_message(const ar_point *point, const ar_layout *layout,
-                               const ar_plan *plan) {
-    int64_t largest = 0;
-    for (size_t i = 0; i < plan->count; i++) {
-        const ar_action *action = &plan->action[i];
-        if (action->kind != AR_POST && action->kind != AR_SEND) continue;
-        const int64_t bytes = ar_plan_message(point, layout, action).bytes;
-        if (bytes > largest) largest = bytes;
-    }
-    return largest;
-}
-
 ar_status ar_transport_open(ar_transport *transport, MPI_Comm comm, const ar_point *point,
                             const ar_layout *layout, const ar_plan *plan, bool contents,
                             ar_err *err) {
@@ -24,7 +12,9 @@ ar_status ar_transport_open(ar_transport *transport, MPI_Comm comm, const ar_poi
                                 .sends = (size_t)plan->send_ring,
                                 .contents = contents};
     const size_t slots = transport->receives + transport->sends;
-    const size_t size = (size_t)largest_message(point, layout, plan);
+    const size_t size = (size_t)ar_routing_bytes(
+        point, ar_routing_total(point, layout, (ar_cache)point->cache).peak_vectors);
+    transport->size = size;
     transport->request = malloc(slots * sizeof *transport->request);
     transport->buffer = calloc(slots, sizeof *transport->buffer);
     bool enough = transport->request && transport->buffer;
@@ -45,7 +35,7 @@ void ar_transport_close(ar_transport *transport) {
     for (size_t i = 0; transport->buffer && i < slots; i++) {
         if (transport->contents) free(transport->buffer[i]);
         else if (i <= transport->receives && transport->buffer[i])
-            ar_engine_payload_free(transport->buffer[i]);
+            ar_engine_payload_free(transport->buffer[i], transport->size);
     }
     free(transport->buffer);
     free(transport->request);
@@ -76,7 +66,8 @@ const void *ar_transport_wait(ar_transport *transport) {
 
 void *ar_transport_reserve(ar_transport *transport) {
     const size_t slot = transport->receives + transport->sent % transport->sends;
-    MPI_Wait(&transport->request[slot], MPI_STATUS_IGNORE);
+    if (transport->sent >= transport->sends)
+        MPI_Wait(&transport->request[slot], MPI_STATUS_IGNORE);
     return transport->buffer[slot];
 }
 
@@ -89,9 +80,7 @@ void ar_transport_send(ar_transport *transport, const ar_message *message) {
 }
 
 void ar_transport_progress(void *user) {
-    const ar_transport *transport = user;
-    int pending = 0;
-    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, transport->comm, &pending, MPI_STATUS_IGNORE);
+    ar_engine_progress(((const ar_transport *)user)->comm);
 }
 
 void ar_transport_finish(ar_transport *transport) {

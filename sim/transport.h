@@ -11,14 +11,15 @@
 typedef struct {
     MPI_Comm comm;
     MPI_Request *request; /* [receives + sends] */
-    void **buffer;        /* [receives + sends], all of one size */
+    void **buffer;        /* [receives + sends], of size bytes each: the largest hop */
+    size_t size;
     size_t receives, sends;
     size_t posted, taken, sent; /* so far in this step; slot = count modulo size */
     int64_t sent_B, received_B, messages;
     bool contents; /* buffers hold data, not just their size */
 } ar_transport;
 
-/* Slots for the plan, each as large as its largest message. */
+/* Slots for the plan. */
 ar_status ar_transport_open(ar_transport *transport, MPI_Comm comm, const ar_point *point,
                             const ar_layout *layout, const ar_plan *plan, bool contents,
                             ar_err *err);
