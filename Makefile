@@ -86,7 +86,72 @@ $(B)/platforms/%.xml: topologies/presets/%.ini $(B)/attnres
 	@mkdir -p $(@D)
 	$(B)/attnres topo generate $< > $@
 
--include $(shell find $(B) -name '*.d' 2>/dev/null)
+# ---- tests ----
 
-.PHONY: all help FORCE
+unit := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/*.c))
+$(B)/tests/%: tests/unit/%.c $(LIB)
+	@mkdir -p $(@D) && echo "  $(CC) $<"
+	@$(CC) $(CPPFLAGS) $(see_sim) -Itests $(FLAGS) -o $@ $< $(LIB) $(FRONT_LIBS)
+
+unit: $(unit) ## build the unit tests
+
+deps: ## install what is missing, or say how to get it
+	@CC="$(CC)" .ci/deps.sh
+
+demo: deps ## simulate the demo study and write reports/out/demo/report.md
+	@$(MAKE) --no-print-directory all
+	@rm -rf reports/out/demo
+	$(B)/attnres study demo -o reports/out/demo
+	$(B)/attnres report reports/out/demo
+	@sed -n '/^## In short/,/^## What a step/p' reports/out/demo/report.md | sed '1d;$$d'
+	@echo "The whole report: reports/out/demo/report.md"
+
+# The front door, the unit tests and the real ranks again under AddressSanitizer and UBSan.
+asan_make := $(MAKE) --no-print-directory B=$(B)/asan CFLAGS='-O1 -g -fno-omit-frame-pointer' \
+  SAN='-fsanitize=address,undefined -fno-sanitize-recover=undefined'
+
+asan: ## build with AddressSanitizer and UBSan in build/asan
+	@$(asan_make) all unit
+
+check: deps ## all tests, also under sanitizers; ends with "N passed, N failed"
+	@$(MAKE) --no-print-directory all unit
+	@$(asan_make) all unit
+	@tests/check.sh $(B)
+
+bench: all ## how fast the simulator and the planner are
+	@tests/bench.sh $(B)
+
+c_files = $(shell git ls-files '*.c' '*.h')
+lint: ## formatting, warnings as errors under gcc and clang, static analysis, scripts
+	clang-format --dry-run -Werror $(c_files)
+	shellcheck .ci/run .ci/deps.sh $$(git ls-files '*.sh')
+	cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,portability,performance \
+	  --inline-suppr --suppress=missingIncludeSystem --suppress=preprocessorErrorDirective \
+	  -Isim -Isim/base -Ikernels -Itopologies -Ireports -I$(B) sim kernels topologies reports
+	@$(MAKE) --no-print-directory B=$(B)/lint-gcc CC=gcc CFLAGS='-O1 -Werror' all unit
+	@$(MAKE) --no-print-directory B=$(B)/lint-clang CC=clang CFLAGS='-O1 -Werror' all unit
+
+install: all ## into $(prefix), or $(DESTDIR)$(prefix)
+	@install -d $(addprefix $(DESTDIR)$(prefix)/,bin share/man/man1 \
+	  $(addprefix share/attnres/,devices models studies presets platforms topologies))
+	install $(B)/attnres $(DESTDIR)$(prefix)/bin
+	@for engine in mpi smpi; do \
+	  if [ -f $(B)/$$engine/attnres-rank ]; then \
+	    install -D $(B)/$$engine/attnres-rank $(DESTDIR)$(prefix)/libexec/attnres/$$engine/attnres-rank; \
+	  fi; done
+	install -m 644 topologies/devices/*.ini $(DESTDIR)$(prefix)/share/attnres/devices
+	install -m 644 topologies/presets/*.ini $(DESTDIR)$(prefix)/share/attnres/presets
+	install -m 644 topologies/platforms/*.xml $(B)/platforms/*.xml $(DESTDIR)$(prefix)/share/attnres/platforms
+	install -m 644 topologies/counters.txt $(DESTDIR)$(prefix)/share/attnres/topologies
+	install -m 644 sim/models/*.ini $(DESTDIR)$(prefix)/share/attnres/models
+	install -m 644 sim/studies/*.ini $(DESTDIR)$(prefix)/share/attnres/studies
+	install -m 644 attnres.1 $(DESTDIR)$(prefix)/share/man/man1
+
+clean: ## remove what was built
+	rm -rf $(B)
+
+-include $(shell find $(B)/obj $(B)/mpi $(B)/smpi $(B)/tests -name '*.d' 2>/dev/null)
+
+.PHONY: all help unit deps demo asan check bench lint install clean FORCE
 .DELETE_ON_ERROR:
+.SECONDARY:

@@ -122,8 +122,7 @@ static void attention(const float *w, size_t tokens, size_t d, const float *h, f
             multiply(rows, seen, head, scale, q + t * row, row, "T", k, row, score, seen);
             for (size_t r = 0; r < rows; r++)
                 causal_softmax(score + r * seen, t + r + 1, seen);
-            multiply(rows, head, seen, 1.0f, score, seen, "N", values, row, x + t * d + c,
-                     d);
+            multiply(rows, head, seen, 1.0f, score, seen, "N", values, row, x + t * d + c, d);
         }
     }
     multiply(tokens, d, d, 1.0f, x, d, "N", w + row * d, d, v, d);

@@ -1,6 +1,7 @@
 #include "rows.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,14 +24,13 @@ static const char *const param_names[AR_PARAMS] = {
     [AR_P_PASS] = "pass",
     [AR_P_DEVICE] = "device",
     [AR_P_PLATFORM] = "platform",
-    [AR_P_HOSTS] = "hosts",
-    [AR_P_HOST_STRIDE] = "host_stride",
     [AR_P_TENSOR_PARALLEL] = "tensor_parallel",
     [AR_P_COMPUTE] = "compute",
     [AR_P_FORWARD_TIME] = "forward_time",
     [AR_P_BACKWARD_TIME] = "backward_time",
     [AR_P_PREFETCH] = "prefetch",
     [AR_P_SPEED_RATIO] = "speed_ratio",
+    [AR_P_EFFICIENCY] = "efficiency",
     [AR_P_ENGINE_MODEL] = "engine_model",
     [AR_P_MECHANISM] = "mechanism",
     [AR_P_FORM] = "form",
@@ -40,6 +40,35 @@ static const char *const param_names[AR_PARAMS] = {
 
 const char *ar_param_name(ar_param param) {
     return param_names[param];
+}
+
+static const char *ordinal(const char *number) {
+    const size_t length = strlen(number);
+    const char last = length ? number[length - 1] : '0';
+    if (length > 1 && number[length - 2] == '1') return "th";
+    return last == '1' ? "st" : last == '2' ? "nd" : last == '3' ? "rd" : "th";
+}
+
+static bool name_places(ar_rows *rows) {
+    const int column = ar_csv_column(&rows->csv, "platform");
+    if (column < 0) return true;
+    rows->place = calloc(rows->csv.rows, sizeof *rows->place);
+    for (size_t row = 0; rows->place && row < rows->csv.rows; row++) {
+        const char *stride = ar_csv_get(&rows->csv, row, "host_stride");
+        const char *hosts = ar_csv_get(&rows->csv, row, "hosts");
+        char **cell = &rows->csv.cell[(row + 1) * rows->csv.columns + (size_t)column];
+        const size_t size = strlen(*cell) + strlen(stride) + strlen(hosts) + 16;
+        rows->place[row] = malloc(size);
+        if (!rows->place[row]) return false;
+        if (*hosts)
+            snprintf(rows->place[row], size, "%s by %s", *cell, hosts);
+        else if (*stride && strcmp(stride, "1") != 0)
+            snprintf(rows->place[row], size, "%s every %s%s", *cell, stride, ordinal(stride));
+        else
+            snprintf(rows->place[row], size, "%s", *cell);
+        *cell = rows->place[row];
+    }
+    return rows->place != NULL;
 }
 
 /* Number the values of every parameter by their first row. */
@@ -73,7 +102,7 @@ ar_status ar_rows_read(const char *path, ar_rows *rows, ar_err *err) {
     }
     read.good = calloc(count, sizeof *read.good);
     read.value = calloc(count, AR_PARAMS * sizeof *read.value);
-    if (!read.good || !read.value) {
+    if (!read.good || !read.value || !name_places(&read)) {
         ar_rows_free(&read);
         return ar_fail(err, AR_ERUN, "%s: out of memory for %zu rows", path, count);
     }
@@ -85,6 +114,9 @@ ar_status ar_rows_read(const char *path, ar_rows *rows, ar_err *err) {
 }
 
 void ar_rows_free(ar_rows *rows) {
+    for (size_t row = 0; rows->place && row < rows->csv.rows; row++)
+        free(rows->place[row]);
+    free(rows->place);
     ar_csv_free(&rows->csv);
     free(rows->good);
     free(rows->value);

@@ -30,14 +30,13 @@ typedef enum {
     AR_P_PASS,
     AR_P_DEVICE,
     AR_P_PLATFORM,
-    AR_P_HOSTS,
-    AR_P_HOST_STRIDE,
     AR_P_TENSOR_PARALLEL,
     AR_P_COMPUTE,
     AR_P_FORWARD_TIME,
     AR_P_BACKWARD_TIME,
     AR_P_PREFETCH,
     AR_P_SPEED_RATIO,
+    AR_P_EFFICIENCY,
     AR_P_ENGINE_MODEL,
     AR_P_MECHANISM,
     AR_P_FORM,
@@ -54,8 +53,11 @@ typedef uint64_t ar_params; /* a set of them */
     (AR_PARAM(AR_P_MECHANISM) | AR_PARAM(AR_P_FORM) | AR_PARAM(AR_P_STREAMS) |                     \
      AR_PARAM(AR_P_CACHE) | AR_PARAM(AR_P_BLOCK) | AR_PARAM(AR_P_EMBEDDING))
 
+/* The platform's cell also says where on it the ranks sit: "ndr-fat-tree every 8th"
+ * host, "mine.xml by hosts.txt"; that is one parameter to a reader. */
 typedef struct {
     ar_csv csv;
+    char **place; /* [rows]: those cells, owned */
     size_t *good; /* [good_count]: rows that succeeded, in file order */
     size_t good_count;
     int *value; /* [rows][AR_PARAMS]: number of the value among its column's */

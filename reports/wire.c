@@ -11,10 +11,9 @@
 /* What the messages of a point do not depend on. */
 static const ar_params aside =
     AR_PARAM(AR_P_ENGINE) | AR_PARAM(AR_P_SCHEDULE) | AR_PARAM(AR_P_DEVICE) |
-    AR_PARAM(AR_P_PLATFORM) | AR_PARAM(AR_P_HOSTS) | AR_PARAM(AR_P_HOST_STRIDE) |
-    AR_PARAM(AR_P_COMPUTE) | AR_PARAM(AR_P_FORWARD_TIME) | AR_PARAM(AR_P_BACKWARD_TIME) |
-    AR_PARAM(AR_P_PREFETCH) | AR_PARAM(AR_P_SPEED_RATIO) | AR_PARAM(AR_P_ENGINE_MODEL) |
-    AR_PARAM(AR_P_FORM);
+    AR_PARAM(AR_P_PLATFORM) | AR_PARAM(AR_P_EFFICIENCY) | AR_PARAM(AR_P_COMPUTE) |
+    AR_PARAM(AR_P_FORWARD_TIME) | AR_PARAM(AR_P_BACKWARD_TIME) | AR_PARAM(AR_P_PREFETCH) |
+    AR_PARAM(AR_P_SPEED_RATIO) | AR_PARAM(AR_P_ENGINE_MODEL) | AR_PARAM(AR_P_FORM);
 
 /* Why the count differs from the closed form, in words that the text explains. */
 static void write_reason(FILE *text, const ar_rows *rows, size_t row) {

@@ -35,8 +35,9 @@ static ar_status walk_point(const ar_point *point, double *step_s, ar_planned *p
 
 static ar_status ask_plan(const ar_point *point, ar_result *result, ar_err *err) {
     if (point->compute == AR_REAL)
-        return ar_fail(err, point->bad, "compute = real with engine plan: a plan runs nothing; "
-                                        "legal: compute = modelled");
+        return ar_fail(err, point->bad,
+                       "compute = real with engine plan: a plan runs nothing; "
+                       "legal: compute = modelled");
     ar_point standard = *point;
     standard.mechanism = AR_STANDARD;
     ar_planned planned, standard_planned;
@@ -111,9 +112,10 @@ static ar_status launch_point(ar_asked engine, const ar_question *q, const ar_sc
     if (status == AR_OK && q->point->trace)
         status = ar_timeline_name(dir, result->timeline, sizeof result->timeline, err);
     if (status == AR_OK)
-        status = engine == AR_ASK_SIM
-                     ? ar_command_sim(q->point, place, scratch, dir, result->timeline, &command, err)
-                     : ar_command_run(q->point, scratch, dir, result->timeline, &command, err);
+        status =
+            engine == AR_ASK_SIM
+                ? ar_command_sim(q->point, place, scratch, dir, result->timeline, &command, err)
+                : ar_command_run(q->point, scratch, dir, result->timeline, &command, err);
     if (status != AR_OK) return status;
     status = ar_launch(command.argv, log_path, q->point->time_limit_s, &launched, err);
     char settings[AR_TEXT_MAX], timeline[AR_TEXT_MAX];
@@ -158,8 +160,7 @@ static ar_status ask_engine(ar_asked engine, const ar_point *point, const char *
     if (status == AR_OK) status = ar_scratch_open(&scratch, err);
     if (status == AR_OK) {
         if (engine == AR_ASK_SIM) status = ar_place_open(point, &q.layout, &place, err);
-        if (status == AR_OK)
-            status = launch_point(engine, &q, &scratch, dir, &place, result, err);
+        if (status == AR_OK) status = launch_point(engine, &q, &scratch, dir, &place, result, err);
         ar_place_close(&place);
         ar_scratch_close(&scratch);
     }

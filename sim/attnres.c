@@ -22,8 +22,9 @@ static const command commands[] = {
 };
 
 static void help(FILE *out) {
-    fprintf(out, "attnres %s: what Attention Residuals cost under pipeline parallelism\n\n"
-                 "Usage: attnres COMMAND [option ...]\n\n",
+    fprintf(out,
+            "attnres %s: what Attention Residuals cost under pipeline parallelism\n\n"
+            "Usage: attnres COMMAND [option ...]\n\n",
             AR_VERSION);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         fprintf(out, "  %-8s%s\n", commands[i].name, commands[i].help);
@@ -45,7 +46,8 @@ int main(int argc, char **argv) {
     ar_status status = AR_EUSAGE;
     size_t i = 0;
     const size_t count = sizeof commands / sizeof *commands;
-    while (i < count && strcmp(argv[1], commands[i].name) != 0) i++;
+    while (i < count && strcmp(argv[1], commands[i].name) != 0)
+        i++;
     if (i < count)
         status = commands[i].run(argc - 1, argv + 1, &err);
     else

@@ -9,8 +9,8 @@
 typedef struct {
     const ar_point *point;
     const ar_layout *layout;
-    uint8_t *present; /* [microbatches][sources] of this rank */
-    uint8_t *done;    /* [2][chunks][microbatches] computed; all ranks */
+    uint8_t *present;                 /* [microbatches][sources] of this rank */
+    uint8_t *done;                    /* [2][chunks][microbatches] computed; all ranks */
     int32_t *posts, *sends;           /* [tags][microbatches] order of micro-batches */
     int32_t *post_count, *send_count; /* [tags] */
     int64_t sent_B;
@@ -60,7 +60,7 @@ static ar_status check_compute(checker *k, const ar_plan *plan, size_t i, ar_err
         return wrong(plan, i, "backward before forward", -1, err);
     *done = 1;
     if (k->layout->block == 0) return AR_OK;
-    const int32_t reads = a->backward   ? k->layout->chunk[a->chunk].history
+    const int32_t reads = a->backward    ? k->layout->chunk[a->chunk].history
                           : a->chunk > 0 ? k->layout->chunk[a->chunk - 1].history
                                          : 1;
     return check_present(k, plan, i, 0, reads, 1, "a source that the chunk reads is absent", err);

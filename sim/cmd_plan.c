@@ -112,8 +112,9 @@ static ar_status show(const plan_options *options, const ar_question *q, ar_err 
         return AR_OK;
     case SHOW_TIMELINE:
         if (point->compute == AR_REAL)
-            return ar_fail(err, point->bad, "--show timeline with compute = real: times are known "
-                                            "to a run only; use run or sim with --trace yes");
+            return ar_fail(err, point->bad,
+                           "--show timeline with compute = real: times are known "
+                           "to a run only; use run or sim with --trace yes");
         return show_timed(options, q, err);
     }
     return AR_OK;

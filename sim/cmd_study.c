@@ -38,8 +38,7 @@ static void help(void) {
 /* On a terminal: how far, and how long still. */
 static void progress(size_t done, size_t all, size_t failed, double since_s) {
     if (!isatty(STDERR_FILENO)) return;
-    const double left_s =
-        done ? (ar_clock_s() - since_s) / (double)done * (double)(all - done) : 0;
+    const double left_s = done ? (ar_clock_s() - since_s) / (double)done * (double)(all - done) : 0;
     fprintf(stderr, "\r%zu of %zu points, %zu failed", done, all, failed);
     if (done) fprintf(stderr, ", %.0f s left   ", left_s);
     if (done == all) fprintf(stderr, "\n");

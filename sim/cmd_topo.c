@@ -7,11 +7,12 @@
 #include "generate.h"
 
 static void help(void) {
-    printf("Usage: attnres topo\n"
-           "       attnres topo generate PRESET|FILE.ini [option ...] > my.xml\n\n"
-           "Print this machine: cores, caches, memory, network cards, and which hardware\n"
-           "counters of memory traffic start. Or write a platform as SimGrid XML from a\n"
-           "preset, with some of its parameters changed, for --platform.\n\nOptions of generate:\n");
+    printf(
+        "Usage: attnres topo\n"
+        "       attnres topo generate PRESET|FILE.ini [option ...] > my.xml\n\n"
+        "Print this machine: cores, caches, memory, network cards, and which hardware\n"
+        "counters of memory traffic start. Or write a platform as SimGrid XML from a\n"
+        "preset, with some of its parameters changed, for --platform.\n\nOptions of generate:\n");
     ar_fields_help(&ar_preset_fields, stdout);
 }
 

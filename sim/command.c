@@ -45,8 +45,8 @@ static bool add_settings(ar_command *command, size_t *count, const char *const *
     for (; *settings; settings++) {
         enough = add(command, count, "--cfg=%s", *settings) && enough;
         const size_t used = strlen(command->settings);
-        snprintf(command->settings + used, sizeof command->settings - used, "%s%s",
-                 used ? " " : "", *settings);
+        snprintf(command->settings + used, sizeof command->settings - used, "%s%s", used ? " " : "",
+                 *settings);
     }
     return enough;
 }
@@ -118,7 +118,8 @@ ar_status ar_command_run(const ar_point *point, const ar_scratch *scratch, const
 }
 
 void ar_command_free(ar_command *command) {
-    for (size_t i = 0; command->argv && command->argv[i]; i++) free(command->argv[i]);
+    for (size_t i = 0; command->argv && command->argv[i]; i++)
+        free(command->argv[i]);
     free(command->argv);
     command->argv = NULL;
 }

@@ -7,8 +7,8 @@
 #include "scratch.h"
 
 typedef struct {
-    char **argv;                 /* NULL-terminated, owned */
-    char settings[AR_TEXT_MAX];  /* of the engine, for the result */
+    char **argv;                /* NULL-terminated, owned */
+    char settings[AR_TEXT_MAX]; /* of the engine, for the result */
 } ar_command;
 
 /* The scratch directory holds point.ini and gets hosts; the rank program writes

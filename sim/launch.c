@@ -63,8 +63,8 @@ static bool wait_for(pid_t pid, const sigset_t *signals, double limit_s, ar_laun
     return interrupted;
 }
 
-ar_status ar_launch(char *const argv[], const char *log_path, double limit_s,
-                    ar_launched *launched, ar_err *err) {
+ar_status ar_launch(char *const argv[], const char *log_path, double limit_s, ar_launched *launched,
+                    ar_err *err) {
     sigset_t signals, before;
     sigemptyset(&signals);
     sigaddset(&signals, SIGCHLD);
@@ -77,8 +77,7 @@ ar_status ar_launch(char *const argv[], const char *log_path, double limit_s,
     int status = 0;
     struct rusage usage = {0};
     const int failed = spawn(argv, log_path, &before, &pid);
-    const bool interrupted =
-        !failed && wait_for(pid, &signals, limit_s, launched, &status, &usage);
+    const bool interrupted = !failed && wait_for(pid, &signals, limit_s, launched, &status, &usage);
     sigprocmask(SIG_SETMASK, &before, NULL);
     if (failed)
         return ar_fail(err, AR_ERUN, "%s: cannot be started: %s", argv[0], strerror(failed));

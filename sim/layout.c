@@ -60,8 +60,8 @@ ar_status ar_layout_make(const ar_point *point, ar_layout *layout, ar_err *err) 
                       .first_source = point->embedding ? 0 : 1,
                       .stream = point->mechanism == AR_MHC ? (int32_t)point->streams : 1};
     if (ar_mechanism_has_blocks((ar_mechanism_id)point->mechanism))
-        made.block = (int32_t)ar_mechanism_block((ar_mechanism_id)point->mechanism,
-                                                 (size_t)point->block);
+        made.block =
+            (int32_t)ar_mechanism_block((ar_mechanism_id)point->mechanism, (size_t)point->block);
     int64_t *share = calloc((size_t)chunks, sizeof *share);
     made.chunk = calloc((size_t)chunks, sizeof *made.chunk);
     if (!share || !made.chunk) {
@@ -85,8 +85,7 @@ ar_status ar_layout_make(const ar_point *point, ar_layout *layout, ar_err *err) 
         done += share[c];
         const int32_t finished = (int32_t)(chunk->last < made.layers ? chunk->last : made.layers);
         chunk->history = history_after(&made, finished);
-        chunk->partial =
-            made.block == 0 || (finished < made.layers && finished % made.block != 0);
+        chunk->partial = made.block == 0 || (finished < made.layers && finished % made.block != 0);
         chunk->rank = c % made.stages;
         chunk->previous = -1;
         chunk->next = -1;

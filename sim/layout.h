@@ -7,12 +7,12 @@
 #include "point.h"
 
 typedef struct {
-    int32_t first, last;  /* layers of the chunk; first > last: empty */
+    int32_t first, last; /* layers of the chunk; first > last: empty */
     int32_t rank;
-    int32_t previous;     /* the chunk before this one on the same rank, or -1 */
-    int32_t next;         /* the chunk after it on the same rank, or -1 */
-    int32_t history;      /* sources with ids below this are finished at the chunk's end */
-    bool partial;         /* the chunk ends inside a block, or the mechanism has a stream */
+    int32_t previous; /* the chunk before this one on the same rank, or -1 */
+    int32_t next;     /* the chunk after it on the same rank, or -1 */
+    int32_t history;  /* sources with ids below this are finished at the chunk's end */
+    bool partial;     /* the chunk ends inside a block, or the mechanism has a stream */
 } ar_chunk;
 
 typedef struct {

@@ -10,8 +10,10 @@
 /* Ranks that share this one's memory: those of the node, or all of a simulation. */
 static MPI_Comm local_ranks(MPI_Comm comm) {
     MPI_Comm local = MPI_COMM_NULL;
-    if (ar_engine_simulates()) MPI_Comm_dup(comm, &local);
-    else MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &local);
+    if (ar_engine_simulates())
+        MPI_Comm_dup(comm, &local);
+    else
+        MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &local);
     return local;
 }
 

@@ -67,7 +67,8 @@ static void gather_chunk_times(ar_step *step) {
     const ar_layout *layout = &step->layout;
     if (step->point->compute == AR_MODELLED) return; /* every rank has them all */
     if (!ar_engine_simulates()) {
-        const double share = (double)step->point->virtual_stages * (double)step->point->microbatches;
+        const double share =
+            (double)step->point->virtual_stages * (double)step->point->microbatches;
         for (int32_t c = 0; c < layout->chunks; c++)
             if (layout->chunk[c].rank == step->plan.rank)
                 step->forward_s[c] = step->times.busy_s / share;

@@ -20,7 +20,8 @@ double ar_memory_rank_B(const ar_point *point, const ar_layout *layout, const ar
         for (int64_t l = 1; l <= point->layers; l++)
             floats += (double)ar_layer_weights((size_t)point->width, (size_t)l);
     }
-    const double peak = (double)ar_routing_total(point, layout, (ar_cache)point->cache).peak_vectors;
+    const double peak =
+        (double)ar_routing_total(point, layout, (ar_cache)point->cache).peak_vectors;
     return 4 * floats + (double)ar_plan_memory(point, layout, plan).cache_B +
            4 * vector * peak * (double)(plan->receives + plan->send_ring);
 }

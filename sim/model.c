@@ -3,8 +3,10 @@
 #include "data.h"
 
 #define COUNT(key, low, high, otherwise, text)                                                     \
-    {#key, AR_FIELD_COUNT, AR_UNIT_NONE, offsetof(ar_model, key), low, high, NULL, otherwise, "N", \
-     text}
+    {                                                                                              \
+#key, AR_FIELD_COUNT, AR_UNIT_NONE, offsetof(ar_model, key), low, high, NULL, otherwise,   \
+            "N", text                                                                              \
+    }
 
 static const ar_field model_field[] = {
     {"name", AR_FIELD_TEXT, AR_UNIT_NONE, offsetof(ar_model, name), 0, 0, NULL, NULL, "TEXT",

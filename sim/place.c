@@ -21,7 +21,8 @@ static ar_status place_by_stride(const ar_point *point, ar_place *place, ar_err 
                        : stride == 3 ? "rd"
                                      : "th",
                        needed);
-    for (size_t r = 0; r < ranks; r++) place->host[r] = r * stride;
+    for (size_t r = 0; r < ranks; r++)
+        place->host[r] = r * stride;
     return AR_OK;
 }
 
@@ -38,13 +39,14 @@ static ar_status place_by_file(const ar_point *point, ar_place *place, ar_err *e
         if (line[0] == '\0' || line[0] == '#') continue;
         const size_t host = ar_platform_find(place->platform, line);
         if (host == ar_platform_hosts(place->platform))
-            status = ar_fail(err, AR_EINPUT, "%s: '%s' is no host of platform %s (its first is '%s')",
-                             point->hosts, line, point->platform,
-                             ar_platform_host(place->platform, 0));
+            status =
+                ar_fail(err, AR_EINPUT, "%s: '%s' is no host of platform %s (its first is '%s')",
+                        point->hosts, line, point->platform, ar_platform_host(place->platform, 0));
         for (int64_t r = 0; r < ranks && status == AR_OK; r++)
             if (place->host[r] == host)
-                status = ar_fail(err, AR_EINPUT, "%s: host '%s' is given to two ranks, %lld and %lld",
-                                 point->hosts, line, (long long)r, (long long)ranks);
+                status =
+                    ar_fail(err, AR_EINPUT, "%s: host '%s' is given to two ranks, %lld and %lld",
+                            point->hosts, line, (long long)r, (long long)ranks);
         place->host[ranks++] = host;
     }
     fclose(in);
@@ -81,8 +83,11 @@ ar_status ar_place_open(const ar_point *point, const ar_layout *layout, ar_place
     if (status != AR_OK) return status;
     place->host = calloc((size_t)point->stages, sizeof *place->host);
     place->link = calloc(2 * (size_t)layout->chunks, sizeof *place->link);
-    if (!place->host || !place->link) status = ar_fail(err, AR_ERUN, "out of memory");
-    else status = point->hosts[0] ? place_by_file(point, place, err) : place_by_stride(point, place, err);
+    if (!place->host || !place->link)
+        status = ar_fail(err, AR_ERUN, "out of memory");
+    else
+        status =
+            point->hosts[0] ? place_by_file(point, place, err) : place_by_stride(point, place, err);
     if (status == AR_OK) status = find_links(layout, place, err);
     if (status != AR_OK) ar_place_close(place);
     return status;

@@ -155,7 +155,8 @@ ar_plan_peak ar_plan_memory(const ar_point *point, const ar_layout *layout, cons
         case AR_WAIT:
             break;
         }
-        if (ar_routing_bytes(point, kept) > peak.cache_B) peak.cache_B = ar_routing_bytes(point, kept);
+        if (ar_routing_bytes(point, kept) > peak.cache_B)
+            peak.cache_B = ar_routing_bytes(point, kept);
         if (ar_routing_bytes(point, live) > peak.activation_B)
             peak.activation_B = ar_routing_bytes(point, live);
         if (action->kind == AR_COMPUTE && action->backward) live -= vectors;

@@ -38,9 +38,9 @@ void ar_plan_free(ar_plan *plan);
 
 /* The message that an action posts, waits for or sends. */
 typedef struct {
-    int32_t peer;  /* the other rank */
-    int32_t into;  /* receiving chunk */
-    int32_t tag;   /* one per (backward, receiving chunk): few, reused */
+    int32_t peer; /* the other rank */
+    int32_t into; /* receiving chunk */
+    int32_t tag;  /* one per (backward, receiving chunk): few, reused */
     int64_t bytes;
     ar_hop hop;
 } ar_message;

@@ -19,7 +19,8 @@ ar_status ar_plans_make(const ar_point *point, const ar_layout *layout, ar_plan 
 }
 
 void ar_plans_free(ar_plan *plans, int32_t ranks) {
-    for (int32_t r = 0; plans && r < ranks; r++) ar_plan_free(&plans[r]);
+    for (int32_t r = 0; plans && r < ranks; r++)
+        ar_plan_free(&plans[r]);
     free(plans);
 }
 
@@ -72,10 +73,10 @@ void ar_planned_record(const ar_planned *planned, ar_result *result) {
     result->hop_vectors = (double)planned->hop.vectors;
     result->formula_vectors = planned->hop.formula_vectors;
     result->peak_hop_vectors = (double)planned->hop.peak_vectors;
-    result->peak_hop_bytes = planned->hop.vectors > 0 ? (double)planned->hop.bytes /
-                                                            (double)planned->hop.vectors *
-                                                            (double)planned->hop.peak_vectors
-                                                      : 0;
+    result->peak_hop_bytes = planned->hop.vectors > 0
+                                 ? (double)planned->hop.bytes / (double)planned->hop.vectors *
+                                       (double)planned->hop.peak_vectors
+                                 : 0;
     result->peak_cache_bytes = (double)planned->peak.cache_B;
     result->peak_activation_bytes = (double)planned->peak.activation_B;
     result->peak_message_bytes = (double)planned->peak.message_B;

@@ -7,10 +7,10 @@
 #include "walk.h"
 
 typedef struct {
-    ar_routing_sum hop;      /* one micro-batch, forward */
+    ar_routing_sum hop;       /* one micro-batch, forward */
     int64_t sent_B, messages; /* of one step, all ranks */
-    ar_plan_peak peak;       /* of the rank that needs most, each for itself */
-    ar_walk_result free;     /* critical path with free communication */
+    ar_plan_peak peak;        /* of the rank that needs most, each for itself */
+    ar_walk_result free;      /* critical path with free communication */
     double layer_flop;
     double paper_elements, exact_elements;
 } ar_planned;

@@ -20,13 +20,13 @@ static const char *const engine_model_names[] = {"explicit", "default", NULL};
 
 #define AT(member) offsetof(ar_point, member)
 #define COUNT(name, member, low, high, otherwise, meta, text)                                      \
-    {name, AR_FIELD_COUNT, AR_UNIT_NONE, AT(member), low, high, NULL, otherwise, meta, text}
+    { name, AR_FIELD_COUNT, AR_UNIT_NONE, AT(member), low, high, NULL, otherwise, meta, text }
 #define CHOICE(name, member, names, otherwise, text)                                               \
-    {name, AR_FIELD_CHOICE, AR_UNIT_NONE, AT(member), 0, 0, names, otherwise, NULL, text}
+    { name, AR_FIELD_CHOICE, AR_UNIT_NONE, AT(member), 0, 0, names, otherwise, NULL, text }
 #define TEXT(name, member, otherwise, meta, text)                                                  \
-    {name, AR_FIELD_TEXT, AR_UNIT_NONE, AT(member), 0, 0, NULL, otherwise, meta, text}
+    { name, AR_FIELD_TEXT, AR_UNIT_NONE, AT(member), 0, 0, NULL, otherwise, meta, text }
 #define QUANTITY(name, member, unit, low, high, otherwise, meta, text)                             \
-    {name, AR_FIELD_QUANTITY, unit, AT(member), low, high, NULL, otherwise, meta, text}
+    { name, AR_FIELD_QUANTITY, unit, AT(member), low, high, NULL, otherwise, meta, text }
 
 static const ar_field point_field[] = {
     TEXT("model", model, "", "NAME|FILE", "model; fills layers, unit, block, width, streams"),
@@ -66,6 +66,8 @@ static const ar_field point_field[] = {
              "of a chunk and micro-batch, instead of the roofline; 0: roofline"),
     QUANTITY("backward_time", backward_time_s, AR_UNIT_S, 0, 1e6, "0 s", "TIME",
              "the same; 0: twice the forward"),
+    QUANTITY("efficiency", efficiency, AR_UNIT_NONE, 1e-6, 1, "1", "X",
+             "share of the device's matrix peak that the layers reach"),
     QUANTITY("speed_ratio", speed_ratio, AR_UNIT_NONE, 1e-9, 1e9, "1", "X",
              "sim --compute real: times measured here are multiplied by X"),
     CHOICE("engine_model", engine_model, engine_model_names, "explicit",
@@ -97,8 +99,7 @@ ar_status ar_point_set(ar_point *point, const char *name, const char *text, cons
     if (i < 0) return ar_fields_unknown(&ar_point_fields, name, where, point->bad, err);
     if (point->set >> i & 1)
         return ar_fail(err, point->bad, "%s: '%s' is given twice", where, name);
-    const ar_status status =
-        ar_field_set(&point_field[i], point, text, where, point->bad, err);
+    const ar_status status = ar_field_set(&point_field[i], point, text, where, point->bad, err);
     if (status == AR_OK) point->set |= (uint64_t)1 << i;
     return status;
 }
@@ -131,11 +132,13 @@ static ar_status fill_from_model(ar_point *point, ar_err *err) {
 static ar_status check_real(const ar_point *point, ar_err *err) {
     if (point->compute != AR_REAL) return AR_OK;
     if (point->pass != AR_FORWARD_ONLY)
-        return ar_fail(err, point->bad, "compute = real with pass = train: the kernels run the "
-                                        "forward pass; legal: pass = forward");
+        return ar_fail(err, point->bad,
+                       "compute = real with pass = train: the kernels run the "
+                       "forward pass; legal: pass = forward");
     if (point->dtype != AR_FP32)
-        return ar_fail(err, point->bad, "compute = real with dtype = %s: the kernels store fp32; "
-                                        "legal: dtype = fp32",
+        return ar_fail(err, point->bad,
+                       "compute = real with dtype = %s: the kernels store fp32; "
+                       "legal: dtype = fp32",
                        dtype_names[point->dtype]);
     if (point->tensor_parallel != 1)
         return ar_fail(err, point->bad,
@@ -161,10 +164,9 @@ static ar_status check_sizes(const ar_point *point, ar_err *err) {
         return ar_fail(err, point->bad, "tokens x width = %.3g elements; legal: at most 2^40",
                        elements);
     if (point->tokens * point->width % point->tensor_parallel != 0)
-        return ar_fail(err, point->bad,
-                       "tensor_parallel = %lld does not divide tokens x width = %lld x %lld",
-                       (long long)point->tensor_parallel, (long long)point->tokens,
-                       (long long)point->width);
+        return ar_fail(
+            err, point->bad, "tensor_parallel = %lld does not divide tokens x width = %lld x %lld",
+            (long long)point->tensor_parallel, (long long)point->tokens, (long long)point->width);
     return AR_OK;
 }
 
@@ -172,8 +174,7 @@ static ar_status check_messages(const ar_point *point, ar_err *err) {
     ar_layout layout;
     const ar_status status = ar_layout_make(point, &layout, err);
     if (status != AR_OK) return status;
-    const int64_t peak =
-        ar_routing_total(point, &layout, (ar_cache)point->cache).peak_vectors;
+    const int64_t peak = ar_routing_total(point, &layout, (ar_cache)point->cache).peak_vectors;
     ar_layout_free(&layout);
     const int64_t bytes = ar_routing_bytes(point, peak);
     if (bytes > INT32_MAX)
@@ -193,8 +194,9 @@ ar_status ar_point_complete(ar_point *point, ar_err *err) {
         return ar_fail(err, point->bad, "width: not given; give a model, or layers and width");
     if (point->block == 0) {
         if (point->mechanism == AR_BLOCK)
-            return ar_fail(err, point->bad, "block: not given; mechanism = block needs the number "
-                                            "of layers in a block");
+            return ar_fail(err, point->bad,
+                           "block: not given; mechanism = block needs the number "
+                           "of layers in a block");
         point->block = point->layers; /* Full in one group; no meaning elsewhere */
     }
     if (point->host_stride == 0) point->host_stride = point->tensor_parallel;

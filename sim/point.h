@@ -37,6 +37,7 @@ typedef struct {
     int64_t host_stride, tensor_parallel;
     int compute;
     double forward_time_s, backward_time_s; /* of a chunk; 0: from the roofline */
+    double efficiency;                      /* share of the matrix peak that layers reach */
     double speed_ratio;                     /* simulated real compute: times measured here */
     int engine_model;
     /* the run */
@@ -49,8 +50,8 @@ typedef struct {
     double layer_flop; /* forward, per token, mean of the layers */
     char layer_flop_source[64];
     /* Where values came from, for messages and exit codes. */
-    uint64_t set;      /* bit i: field i was given */
-    ar_status bad;     /* status of a bad combination: AR_EUSAGE or AR_EINPUT */
+    uint64_t set;  /* bit i: field i was given */
+    ar_status bad; /* status of a bad combination: AR_EUSAGE or AR_EINPUT */
 } ar_point;
 
 extern const ar_fields ar_point_fields;

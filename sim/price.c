@@ -15,14 +15,15 @@ ar_price ar_price_chunk(const ar_point *point, const ar_device *device, const ar
         const size_t first = (size_t)chunk->first, last = (size_t)chunk->last;
         const double share = (double)point->tokens / (double)point->tensor_parallel;
         const double count = (double)(chunk->last - chunk->first + 1);
-        double vectors = ar_traffic_exact(id, form, layers, block, (size_t)point->streams, first,
-                                          last);
+        double vectors =
+            ar_traffic_exact(id, form, layers, block, (size_t)point->streams, first, last);
         size_t launches = ar_traffic_launches(id, form, block, first, last);
         if (c == layout->chunks - 1 && layout->block > 0) { /* the output head */
             vectors += ar_traffic_head(id, layers, block);
             launches++;
         }
-        price.matrix_s = count * share * point->layer_flop / ar_device_matrix_flops(device);
+        price.matrix_s = count * share * point->layer_flop /
+                         (point->efficiency * ar_device_matrix_flops(device));
         price.residual_s = vectors * share * (double)point->width *
                            (double)ar_dtype_B(point->dtype) / device->memory_Bps;
         price.launch_s = (count * AR_LAYER_KERNELS + (double)launches) * device->kernel_launch_s;

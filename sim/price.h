@@ -1,9 +1,10 @@
 #ifndef AR_PRICE_H
 #define AR_PRICE_H
 
-/* Modelled seconds of a chunk and micro-batch: matrix work over the device's peak,
- * residual bytes (exact account) over its memory bandwidth, and a launch cost for
- * every kernel; the three are added. Backward is twice the forward. */
+/* Modelled seconds of a chunk and micro-batch: matrix work over the device's peak
+ * (times the efficiency that layers reach), residual bytes (exact account) over its memory
+ * bandwidth, and a launch cost for every kernel; the three are added. Backward is twice the
+ * forward. */
 
 #include "device.h"
 #include "layout.h"

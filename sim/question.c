@@ -23,8 +23,7 @@ static ar_status price_chunks(ar_question *q, ar_err *err) {
     return AR_OK;
 }
 
-ar_status ar_question_open(const ar_point *point, bool prove, ar_question *question,
-                           ar_err *err) {
+ar_status ar_question_open(const ar_point *point, bool prove, ar_question *question, ar_err *err) {
     ar_question q = {.point = point};
     ar_status status = ar_layout_make(point, &q.layout, err);
     if (status != AR_OK) return status;
@@ -32,8 +31,10 @@ ar_status ar_question_open(const ar_point *point, bool prove, ar_question *quest
     if (status == AR_OK && (prove || point->stages <= AR_CHECK_RANKS))
         status = ar_plan_check(point, &q.layout, q.plans, err);
     if (status == AR_OK) status = price_chunks(&q, err);
-    if (status == AR_OK) *question = q;
-    else ar_question_close(&q);
+    if (status == AR_OK)
+        *question = q;
+    else
+        ar_question_close(&q);
     return status;
 }
 
@@ -55,6 +56,6 @@ ar_status ar_question_walk(const ar_question *question, ar_place *place, ar_walk
 }
 
 ar_status ar_question_planned(const ar_question *question, ar_planned *planned, ar_err *err) {
-    return ar_planned_make(question->point, &question->layout, question->plans,
-                           question->forward_s, question->backward_s, planned, err);
+    return ar_planned_make(question->point, &question->layout, question->plans, question->forward_s,
+                           question->backward_s, planned, err);
 }

@@ -19,12 +19,15 @@ typedef struct {
 } rank_options;
 
 #define TEXT(name, member, otherwise, meta, text)                                                  \
-    {name, AR_FIELD_TEXT, AR_UNIT_NONE, offsetof(rank_options, member), 0, 0, NULL, otherwise, meta, \
-     text}
+    {                                                                                              \
+        name, AR_FIELD_TEXT, AR_UNIT_NONE, offsetof(rank_options, member), 0, 0, NULL, otherwise,  \
+            meta, text                                                                             \
+    }
 static const ar_field rank_field[] = {
     TEXT("point", point_file, "", "FILE", "read the point from an INI file, section [point]"),
     TEXT("result", result_file, "", "FILE", "write the result there instead of a row to -o"),
-    TEXT("timeline", trace_file, "", "FILE", "write the timeline of a point with trace = yes there"),
+    TEXT("timeline", trace_file, "", "FILE",
+         "write the timeline of a point with trace = yes there"),
     TEXT("output", dir, ".", "DIR", "append the row to DIR/results.csv (-o)"),
 };
 static const ar_fields rank_fields = {rank_field, sizeof rank_field / sizeof *rank_field, "rank"};

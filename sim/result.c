@@ -15,10 +15,12 @@
 #include "version.h"
 
 #define NUMBER(key)                                                                                \
-    {#key, AR_FIELD_QUANTITY, AR_UNIT_NONE, offsetof(ar_result, key), -1e300, 1e300, NULL, "", NULL, \
-     ""}
+    {                                                                                              \
+#key, AR_FIELD_QUANTITY, AR_UNIT_NONE, offsetof(ar_result, key), -1e300, 1e300, NULL, "",  \
+            NULL, ""                                                                               \
+    }
 #define TEXT(key)                                                                                  \
-    {#key, AR_FIELD_TEXT, AR_UNIT_NONE, offsetof(ar_result, key), 0, 0, NULL, "", NULL, ""}
+    { #key, AR_FIELD_TEXT, AR_UNIT_NONE, offsetof(ar_result, key), 0, 0, NULL, "", NULL, "" }
 
 static const ar_field result_field[] = {
     NUMBER(step_s),
@@ -137,7 +139,8 @@ void ar_result_provenance(ar_result *result) {
 static void write_header(FILE *out) {
     for (size_t i = 0; i < ar_point_fields.count; i++)
         ar_csv_cell(out, ar_point_fields.field[i].name, i == 0);
-    for (size_t i = 0; i < ar_result_fields.count; i++) ar_csv_cell(out, result_field[i].name, 0);
+    for (size_t i = 0; i < ar_result_fields.count; i++)
+        ar_csv_cell(out, result_field[i].name, 0);
     fputc('\n', out);
 }
 
@@ -223,8 +226,7 @@ ar_status ar_row_append(const char *dir, const ar_point *point, const ar_result 
     write_row(out, point, result);
     const bool written = fflush(out) == 0 && !ferror(out) && fsync(fileno(out)) == 0;
     if (fclose(out) != 0 || !written)
-        return ar_fail(err, AR_ERUN, "%s: the row could not be written: %s", path,
-                       strerror(errno));
+        return ar_fail(err, AR_ERUN, "%s: the row could not be written: %s", path, strerror(errno));
     return AR_OK;
 }
 

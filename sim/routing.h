@@ -8,9 +8,9 @@
 #include "layout.h"
 
 typedef struct {
-    int32_t from, to;       /* source ids [from, to) that the message carries */
-    int32_t stream;         /* vectors of running state */
-    bool wire;              /* the chunks sit on different ranks */
+    int32_t from, to; /* source ids [from, to) that the message carries */
+    int32_t stream;   /* vectors of running state */
+    bool wire;        /* the chunks sit on different ranks */
 } ar_hop;
 
 /* Sources with ids below this are already on the rank of chunk c, from its earlier

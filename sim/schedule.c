@@ -26,10 +26,12 @@ static void add(ar_tasks *tasks, int32_t chunk, int64_t microbatch, bool backwar
 /* All forwards, chunk by chunk, then all backwards, last chunk first. */
 static void gpipe(const ar_point *point, const int32_t *chunk, ar_tasks *tasks) {
     for (int64_t v = 0; v < point->virtual_stages; v++)
-        for (int64_t m = 0; m < point->microbatches; m++) add(tasks, chunk[v], m, false);
+        for (int64_t m = 0; m < point->microbatches; m++)
+            add(tasks, chunk[v], m, false);
     if (point->pass == AR_FORWARD_ONLY) return;
     for (int64_t v = point->virtual_stages - 1; v >= 0; v--)
-        for (int64_t m = 0; m < point->microbatches; m++) add(tasks, chunk[v], m, true);
+        for (int64_t m = 0; m < point->microbatches; m++)
+            add(tasks, chunk[v], m, true);
 }
 
 /* Interleaved 1F1B (Narayanan et al., arXiv 2104.04473): rounds of P micro-batches
@@ -71,8 +73,10 @@ ar_status ar_schedule_make(const ar_point *point, const ar_layout *layout, int32
     size_t mine = 0;
     for (int32_t c = 0; c < layout->chunks; c++)
         if (layout->chunk[c].rank == rank) chunk[mine++] = c;
-    if (point->schedule == AR_GPIPE) gpipe(point, chunk, &made);
-    else interleaved(point, chunk, rank, &made);
+    if (point->schedule == AR_GPIPE)
+        gpipe(point, chunk, &made);
+    else
+        interleaved(point, chunk, rank, &made);
     free(chunk);
     *tasks = made;
     return AR_OK;

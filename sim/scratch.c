@@ -11,8 +11,7 @@
 ar_status ar_scratch_open(ar_scratch *scratch, ar_err *err) {
     const char *base = getenv("TMPDIR");
     if (!base || !*base) base = "/tmp";
-    const int length =
-        snprintf(scratch->dir, sizeof scratch->dir, "%s/attnres-XXXXXX", base);
+    const int length = snprintf(scratch->dir, sizeof scratch->dir, "%s/attnres-XXXXXX", base);
     if (length < 0 || length >= (int)sizeof scratch->dir - 64)
         return ar_fail(err, AR_ERUN, "TMPDIR = %s: the path is too long", base);
     if (mkdtemp(scratch->dir)) return AR_OK;

@@ -7,7 +7,8 @@
 /* Why the exact count is not the closed form's. */
 static void explain(const ar_point *point, const ar_layout *layout, const ar_routing_sum *sum,
                     char *text, size_t size) {
-    const double off = (double)(sum->vectors - sum->embeddings - sum->partial) - sum->formula_vectors;
+    const double off =
+        (double)(sum->vectors - sum->embeddings - sum->partial) - sum->formula_vectors;
     if (point->stages == 1) {
         snprintf(text, size, "one rank: nothing on a wire; the closed form counts hops inside it");
         return;
@@ -37,7 +38,8 @@ void ar_show_totals(const ar_point *point, const ar_layout *layout, bool csv, FI
                      "saved_percent\n");
     else
         fprintf(out, "%-9s %6s %8s %8s %8s %16s %6s %9s %7s  %s\n", "cache", "hops", "blocks",
-                "partial", "vectors", "bytes", "peak", "formula", "saved %", "exact against formula");
+                "partial", "vectors", "bytes", "peak", "formula", "saved %",
+                "exact against formula");
     for (int cache = 0; cache < AR_CACHES; cache++) {
         char why[256];
         const ar_routing_sum sum = ar_routing_total(point, layout, (ar_cache)cache);
@@ -85,7 +87,8 @@ static const char *const action_names[] = {"post", "wait", "compute", "send", "k
 
 void ar_show_actions(const ar_point *point, const ar_layout *layout, const ar_plan *plans,
                      int32_t rank, bool csv, FILE *out) {
-    if (csv) fprintf(out, "rank,action,kind,pass,chunk,microbatch,peer,bytes,sources\n");
+    if (csv)
+        fprintf(out, "rank,action,kind,pass,chunk,microbatch,peer,bytes,sources\n");
     else
         fprintf(out, "%5s %7s %-8s %-8s %6s %11s %5s %12s  %s\n", "rank", "action", "kind", "pass",
                 "chunk", "micro-batch", "peer", "bytes", "sources");
@@ -111,8 +114,11 @@ void ar_show_actions(const ar_point *point, const ar_layout *layout, const ar_pl
 
 void ar_show_memory(const ar_point *point, const ar_layout *layout, const ar_plan *plans, bool csv,
                     FILE *out) {
-    if (csv) fprintf(out, "rank,cache_bytes,activation_bytes,message_bytes\n");
-    else fprintf(out, "%5s %16s %18s %16s\n", "rank", "cached blocks B", "activations B", "messages B");
+    if (csv)
+        fprintf(out, "rank,cache_bytes,activation_bytes,message_bytes\n");
+    else
+        fprintf(out, "%5s %16s %18s %16s\n", "rank", "cached blocks B", "activations B",
+                "messages B");
     for (int32_t r = 0; r < layout->stages; r++) {
         const ar_plan_peak peak = ar_plan_memory(point, layout, &plans[r]);
         fprintf(out, csv ? "%d,%lld,%lld,%lld\n" : "%5d %16lld %18lld %16lld\n", (int)r,
@@ -124,8 +130,8 @@ void ar_show_memory(const ar_point *point, const ar_layout *layout, const ar_pla
 
 typedef struct {
     const ar_walk_costs *costs;
-    FILE *csv;      /* events go there, or */
-    char *cell;     /* [stages][columns] */
+    FILE *csv;  /* events go there, or */
+    char *cell; /* [stages][columns] */
     int columns;
     double cell_s;
 } gantt;
@@ -172,8 +178,9 @@ ar_status ar_show_timeline(const ar_point *point, const ar_layout *layout, const
     g.cell_s = walked.step_s > 0 ? walked.step_s / columns : 1;
     status = ar_walk(point, layout, plans, &drawn, &walked, err);
     if (status == AR_OK) {
-        fprintf(out, "digits: forward of micro-batch m mod 10; letters: backward (a is 0); dots: "
-                     "idle; one column is %.4g s\n",
+        fprintf(out,
+                "digits: forward of micro-batch m mod 10; letters: backward (a is 0); dots: "
+                "idle; one column is %.4g s\n",
                 g.cell_s);
         for (int32_t r = 0; r < layout->stages; r++)
             fprintf(out, "rank %4d |%.*s|\n", (int)r, columns,

@@ -41,16 +41,14 @@ void ar_stage_run(const ar_point *point, const ar_layout *layout, const ar_plan 
     const double zero_s = ar_engine_start(transport->comm);
     for (size_t i = 0; i < plan->count; i++) {
         const ar_action *action = &plan->action[i];
-        const bool timed =
-            action->kind == AR_COMPUTE || (times->event && action->kind == AR_WAIT);
+        const bool timed = action->kind == AR_COMPUTE || (times->event && action->kind == AR_WAIT);
         const double start_s = timed ? ar_engine_now_s() : 0;
         act(point, layout, work, transport, action);
         if (!timed) continue;
         const double end_s = ar_engine_now_s();
         if (action->kind == AR_COMPUTE) times->busy_s += end_s - start_s;
         if (times->event)
-            times->event[times->events++] =
-                (ar_event){*action, start_s - zero_s, end_s - zero_s};
+            times->event[times->events++] = (ar_event){*action, start_s - zero_s, end_s - zero_s};
     }
     ar_transport_finish(transport);
     times->step_s = ar_engine_now_s() - zero_s;

@@ -13,8 +13,8 @@ typedef struct {
 } ar_event;
 
 typedef struct {
-    double step_s;  /* from the common start to this rank's end */
-    double busy_s;  /* computing */
+    double step_s;   /* from the common start to this rank's end */
+    double busy_s;   /* computing */
     ar_event *event; /* [events] if the caller gave room, else NULL */
     size_t events;
 } ar_stage_times;

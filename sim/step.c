@@ -23,8 +23,8 @@ static ar_status open_work(ar_step *step, const ar_device *device, int32_t rank,
     return AR_OK;
 }
 
-ar_status ar_step_open(ar_step *step, const ar_point *point, const ar_device *device,
-                       MPI_Comm comm, ar_err *err) {
+ar_status ar_step_open(ar_step *step, const ar_point *point, const ar_device *device, MPI_Comm comm,
+                       ar_err *err) {
     int rank = 0;
     MPI_Comm_rank(comm, &rank);
     memset(step, 0, sizeof *step);

@@ -22,8 +22,8 @@ typedef struct {
 } ar_step;
 
 /* Collective. device is read for modelled compute. On failure nothing is left open. */
-ar_status ar_step_open(ar_step *step, const ar_point *point, const ar_device *device,
-                       MPI_Comm comm, ar_err *err);
+ar_status ar_step_open(ar_step *step, const ar_point *point, const ar_device *device, MPI_Comm comm,
+                       ar_err *err);
 void ar_step_close(ar_step *step);
 
 /* Run once; returns the step's seconds, the longest of all ranks, on all ranks. */

@@ -25,7 +25,8 @@ struct ar_study {
 };
 
 static char *trim(char *text) {
-    while (isspace((unsigned char)*text)) text++;
+    while (isspace((unsigned char)*text))
+        text++;
     for (char *end = text + strlen(text); end > text && isspace((unsigned char)end[-1]);)
         *--end = '\0';
     return text;
@@ -60,8 +61,9 @@ static ar_status add_value(axis *a, char *text, const char *where, ar_err *err) 
     char *rest = text;
     for (size_t k = 0; k < a->keys; k++) {
         if (!rest)
-            return ar_fail(err, AR_EINPUT, "%s: '%s' has %zu value%s for %zu keys; part them by ':'",
-                           where, text, k, k == 1 ? "" : "s", a->keys);
+            return ar_fail(err, AR_EINPUT,
+                           "%s: '%s' has %zu value%s for %zu keys; part them by ':'", where, text,
+                           k, k == 1 ? "" : "s", a->keys);
         char *value = a->keys == 1 ? trim(rest) : cut(rest, ':', &rest);
         row[k] = strdup(value);
         if (!row[k]) return ar_fail(err, AR_ERUN, "out of memory");
@@ -151,16 +153,20 @@ ar_status ar_study_read(const char *path, ar_study **study, ar_err *err) {
     if (status == AR_OK && read->axis_count == 0)
         status = ar_fail(err, AR_EINPUT, "%s: has no keys; expected a section [study]", path);
     if (status == AR_OK) status = check_values(read, err);
-    if (status == AR_OK) *study = read;
-    else ar_study_free(read);
+    if (status == AR_OK)
+        *study = read;
+    else
+        ar_study_free(read);
     return status;
 }
 
 void ar_study_free(ar_study *study) {
     for (size_t i = 0; study && i < study->axis_count; i++) {
         axis *a = &study->axes[i];
-        for (size_t k = 0; k < a->keys; k++) free(a->key[k]);
-        for (size_t v = 0; v < a->count * a->keys; v++) free(a->value[v]);
+        for (size_t k = 0; k < a->keys; k++)
+            free(a->key[k]);
+        for (size_t v = 0; v < a->count * a->keys; v++)
+            free(a->value[v]);
         free(a->value);
     }
     free(study);

@@ -20,9 +20,12 @@ ar_status ar_transport_open(ar_transport *transport, MPI_Comm comm, const ar_poi
     bool enough = transport->request && transport->buffer;
     for (size_t i = 0; enough && i < slots; i++) {
         transport->request[i] = MPI_REQUEST_NULL;
-        if (contents) transport->buffer[i] = malloc(size ? size : 1);
-        else if (i <= transport->receives) transport->buffer[i] = ar_engine_payload(size);
-        else transport->buffer[i] = transport->buffer[transport->receives]; /* sends share one */
+        if (contents)
+            transport->buffer[i] = malloc(size ? size : 1);
+        else if (i <= transport->receives)
+            transport->buffer[i] = ar_engine_payload(size);
+        else
+            transport->buffer[i] = transport->buffer[transport->receives]; /* sends share one */
         enough = transport->buffer[i] != NULL;
     }
     if (enough) return AR_OK;
@@ -33,7 +36,8 @@ ar_status ar_transport_open(ar_transport *transport, MPI_Comm comm, const ar_poi
 void ar_transport_close(ar_transport *transport) {
     const size_t slots = transport->receives + transport->sends;
     for (size_t i = 0; transport->buffer && i < slots; i++) {
-        if (transport->contents) free(transport->buffer[i]);
+        if (transport->contents)
+            free(transport->buffer[i]);
         else if (i <= transport->receives && transport->buffer[i])
             ar_engine_payload_free(transport->buffer[i], transport->size);
     }
@@ -66,8 +70,7 @@ const void *ar_transport_wait(ar_transport *transport) {
 
 void *ar_transport_reserve(ar_transport *transport) {
     const size_t slot = transport->receives + transport->sent % transport->sends;
-    if (transport->sent >= transport->sends)
-        MPI_Wait(&transport->request[slot], MPI_STATUS_IGNORE);
+    if (transport->sent >= transport->sends) MPI_Wait(&transport->request[slot], MPI_STATUS_IGNORE);
     return transport->buffer[slot];
 }
 

@@ -86,8 +86,7 @@ static ar_status reference(const ar_point *point, const ar_real *real, ar_verdic
     return status;
 }
 
-ar_status ar_verify(const ar_point *point, const ar_real *real, ar_verdict *verdict,
-                    ar_err *err) {
+ar_status ar_verify(const ar_point *point, const ar_real *real, ar_verdict *verdict, ar_err *err) {
     ar_status status = single(point, real, verdict, err);
     if (status == AR_OK) status = reference(point, real, verdict, err);
     return status;

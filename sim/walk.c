@@ -9,11 +9,11 @@ typedef struct {
 } mail;
 
 typedef struct {
-    size_t at;            /* next action */
+    size_t at; /* next action */
     double now_s, busy_s;
     size_t sends, drained; /* sends started; sends known to be complete */
-    size_t blocked_on;    /* message, or SIZE_MAX */
-    size_t *ring;         /* [send_ring] messages in flight */
+    size_t blocked_on;     /* message, or SIZE_MAX */
+    size_t *ring;          /* [send_ring] messages in flight */
 } walker;
 
 typedef struct {
@@ -61,9 +61,8 @@ static bool drain(walk *w, const ar_plan *plan, walker *me, size_t keep) {
         const int32_t into = mail_into(w, message);
         const bool backward = message / (size_t)w->point->microbatches % 2;
         const ar_action got = {.kind = AR_POST, .backward = backward, .chunk = into};
-        const double done_s =
-            arrival(w, into, backward, ar_plan_message(w->point, w->layout, &got).bytes,
-                    w->mails[message]);
+        const double done_s = arrival(
+            w, into, backward, ar_plan_message(w->point, w->layout, &got).bytes, w->mails[message]);
         if (done_s > me->now_s) me->now_s = done_s;
     }
     return true;
@@ -143,7 +142,8 @@ static bool allocate(walk *w) {
     w->walkers = calloc(ranks, sizeof *w->walkers);
     w->ready = malloc(ranks * sizeof *w->ready);
     if (!w->mails || !w->walkers || !w->ready) return false;
-    for (size_t i = 0; i < mails; i++) w->mails[i] = (mail){NAN, NAN};
+    for (size_t i = 0; i < mails; i++)
+        w->mails[i] = (mail){NAN, NAN};
     for (size_t r = 0; r < ranks; r++) {
         w->walkers[r].blocked_on = SIZE_MAX;
         w->walkers[r].ring = malloc((size_t)w->plans[r].send_ring * sizeof(size_t));
@@ -155,7 +155,8 @@ static bool allocate(walk *w) {
 }
 
 static void release(walk *w) {
-    for (int32_t r = 0; w->walkers && r < w->layout->stages; r++) free(w->walkers[r].ring);
+    for (int32_t r = 0; w->walkers && r < w->layout->stages; r++)
+        free(w->walkers[r].ring);
     free(w->walkers);
     free(w->mails);
     free(w->ready);
@@ -169,7 +170,8 @@ ar_status ar_walk(const ar_point *point, const ar_layout *layout, const ar_plan 
         return ar_fail(err, AR_ERUN, "out of memory for the critical path of %d ranks",
                        (int)layout->stages);
     }
-    while (w.ready_count > 0) run_rank(&w, w.ready[--w.ready_count]);
+    while (w.ready_count > 0)
+        run_rank(&w, w.ready[--w.ready_count]);
     ar_walk_result found = {.messages = w.messages};
     ar_status status = AR_OK;
     for (int32_t r = 0; r < layout->stages && status == AR_OK; r++) {

@@ -75,8 +75,8 @@ static void keep(void *self, const ar_action *action) {
     float **source = sources_of(real, action->microbatch);
     if (action->from > 0 || source[0]) return; /* came with the message, or was just made */
     source[0] = allocate(real->vector);
-    ar_embedding_fill(source[0], real->depth.tokens, real->depth.width,
-                      (size_t)action->microbatch, (unsigned long)real->point->seed);
+    ar_embedding_fill(source[0], real->depth.tokens, real->depth.width, (size_t)action->microbatch,
+                      (unsigned long)real->point->seed);
 }
 
 static void release(void *self, const ar_action *action) {
@@ -173,7 +173,8 @@ static double measure(ar_real *real, int32_t c) {
     double took_s[3];
     for (size_t s = 0; s + 1 < real->sources; s++) {
         source[s] = allocate(real->vector);
-        for (size_t i = 0; source[s] && i < real->vector; i++) source[s][i] = 1;
+        for (size_t i = 0; source[s] && i < real->vector; i++)
+            source[s][i] = 1;
     }
     for (int k = 0; k < 3; k++) {
         layer_call call = {real, NULL, NULL};
@@ -213,17 +214,17 @@ ar_status ar_real_open(const ar_point *point, const ar_layout *layout, int32_t r
     ar_real *real = calloc(1, sizeof *real);
     if (!real) return ar_fail(err, AR_ERUN, "out of memory");
     const size_t width = (size_t)point->width;
-    *real = (ar_real){.point = point,
-                      .layout = layout,
-                      .mechanism = ar_mechanism_find((ar_mechanism_id)point->mechanism,
-                                                     (ar_form)point->form),
-                      .vector = (size_t)point->tokens * width,
-                      .sources = table_rows(layout),
-                      .forward_s = forward_s,
-                      .depth = {.tokens = (size_t)point->tokens,
-                                .width = width,
-                                .layers = (size_t)point->layers,
-                                .block = (size_t)point->block}};
+    *real = (ar_real){
+        .point = point,
+        .layout = layout,
+        .mechanism = ar_mechanism_find((ar_mechanism_id)point->mechanism, (ar_form)point->form),
+        .vector = (size_t)point->tokens * width,
+        .sources = table_rows(layout),
+        .forward_s = forward_s,
+        .depth = {.tokens = (size_t)point->tokens,
+                  .width = width,
+                  .layers = (size_t)point->layers,
+                  .block = (size_t)point->block}};
     bool enough = allocate_buffers(real, point, layout->chunk[layout->chunks - 1].rank == rank);
     openblas_set_num_threads(1); /* the same bits whatever runs beside it */
     if (enough) {
@@ -236,7 +237,8 @@ ar_status ar_real_open(const ar_point *point, const ar_layout *layout, int32_t r
         for (int32_t l = chunk->first; enough && l <= chunk->last; l++) {
             real->weights[l] = allocate(ar_layer_weights(width, (size_t)l));
             enough = real->weights[l] != NULL;
-            if (enough) ar_layer_fill(real->weights[l], width, (size_t)l, (unsigned long)point->seed);
+            if (enough)
+                ar_layer_fill(real->weights[l], width, (size_t)l, (unsigned long)point->seed);
         }
         if (enough && forward_s && ar_engine_simulates())
             forward_s[c] = measure(real, c) * point->speed_ratio;
@@ -252,9 +254,12 @@ ar_status ar_real_open(const ar_point *point, const ar_layout *layout, int32_t r
 void ar_real_close(ar_real *real) {
     if (!real) return;
     const size_t batches = (size_t)real->point->microbatches;
-    for (int64_t l = 0; real->weights && l <= real->point->layers; l++) free(real->weights[l]);
-    for (size_t i = 0; real->table && i < batches * real->sources; i++) free(real->table[i]);
-    for (size_t m = 0; real->output && m < batches; m++) free(real->output[m]);
+    for (int64_t l = 0; real->weights && l <= real->point->layers; l++)
+        free(real->weights[l]);
+    for (size_t i = 0; real->table && i < batches * real->sources; i++)
+        free(real->table[i]);
+    for (size_t m = 0; real->output && m < batches; m++)
+        free(real->output[m]);
     free(real->weights);
     free(real->table);
     free(real->output);

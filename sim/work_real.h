@@ -10,8 +10,8 @@
 typedef struct ar_real ar_real;
 
 /* Weights of this rank's layers, buffers, tables. Where the engine simulates time
- * and forward_s is not NULL, each chunk is measured here (median of three runs, times speed_ratio) and
- * forward_s[chunk] is set to what a compute then charges. */
+ * and forward_s is not NULL, each chunk is measured here (median of three runs, times speed_ratio)
+ * and forward_s[chunk] is set to what a compute then charges. */
 ar_status ar_real_open(const ar_point *point, const ar_layout *layout, int32_t rank,
                        double *forward_s, ar_real **real, ar_err *err);
 void ar_real_close(ar_real *real);

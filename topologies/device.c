@@ -29,12 +29,10 @@ static const ar_field fields[] = {
 
 const ar_fields ar_device_fields = {fields, sizeof fields / sizeof *fields, "device"};
 
-ar_status ar_device_load(const char *name_or_path, ar_device *device, ar_status bad,
-                         ar_err *err) {
+ar_status ar_device_load(const char *name_or_path, ar_device *device, ar_status bad, ar_err *err) {
     char path[4096];
     ar_device read = {0};
-    ar_status status =
-        ar_data_find("devices", name_or_path, ".ini", path, sizeof path, err, bad);
+    ar_status status = ar_data_find("devices", name_or_path, ".ini", path, sizeof path, err, bad);
     if (status == AR_OK) status = ar_fields_read(&ar_device_fields, path, &read, NULL, err);
     if (status == AR_OK) *device = read;
     return status;

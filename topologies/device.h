@@ -22,8 +22,7 @@ extern const ar_fields ar_device_fields;
 
 /* Load a device by name ("h100-sxm") or path; bad: status of a name that is not
  * known. *device is set on success only. */
-ar_status ar_device_load(const char *name_or_path, ar_device *device, ar_status bad,
-                         ar_err *err);
+ar_status ar_device_load(const char *name_or_path, ar_device *device, ar_status bad, ar_err *err);
 
 /* The matrix rate to reckon with: measured where known, else the data sheet's. */
 double ar_device_matrix_flops(const ar_device *device);
