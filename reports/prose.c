@@ -59,7 +59,7 @@ void ar_paragraph_end(ar_paragraph *paragraph, FILE *out) {
 }
 
 ar_shown ar_show(ar_unit unit, double value) {
-    ar_shown shown;
+    ar_shown shown = {""};
     ar_quantity_human(unit, value, shown.text, sizeof shown.text);
     return shown;
 }

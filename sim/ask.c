@@ -152,7 +152,7 @@ static ar_status check_memory(const ar_question *q, ar_err *err) {
 static ar_status ask_engine(ar_asked engine, const ar_point *point, const char *dir,
                             ar_result *result, ar_err *err) {
     ar_question q;
-    ar_scratch scratch;
+    ar_scratch scratch = {{0}};
     ar_place place = {0};
     ar_status status = ar_question_open(point, false, &q, err);
     if (status != AR_OK) return status;

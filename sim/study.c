@@ -86,8 +86,12 @@ static ar_status add_axis(void *user, const char *key, const char *value, int li
     a->line = line;
     ar_status status = add_keys(a, keys, where, err);
     const char separator = status == AR_OK && strcmp(a->key[0], "split") == 0 ? '|' : ',';
-    for (char *rest = values; rest && status == AR_OK;)
-        status = add_value(a, cut(rest, separator, &rest), where, err);
+    if (status != AR_OK) return status;
+    char *rest = values;
+    do {
+        char *item = cut(rest, separator, &rest);
+        status = add_value(a, item, where, err);
+    } while (rest && status == AR_OK);
     return status;
 }
 
