@@ -130,7 +130,7 @@ static ar_status refuse(const data_kind *kind, const char *text, const char *suf
     size_t used = 0;
     for (size_t i = 0; i < names && used < sizeof legal; i++)
         used += (size_t)snprintf(legal + used, sizeof legal - used, "%s%s", i ? ", " : "", name[i]);
-    if (best) snprintf(hint, sizeof hint, "did you mean '%s'? ", best);
+    if (best) snprintf(hint, sizeof hint, "did you mean '%.60s'? ", best);
     return ar_fail(err, bad, "unknown %s '%.*s'; %slegal: %s%sthe path of a %s file", kind->one,
                    SHOWN, text, hint, legal, names ? ", or " : "", suffix);
 }
