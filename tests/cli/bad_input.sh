@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# shellcheck source-path=SCRIPTDIR disable=SC1091,SC2154
 # Bad input: every case is one line, "exit code :: what stderr must match :: command".
 # A message says where, what was read and what is legal. Codes: 2 options, 3 files,
 # 4 the machine or the output.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# shellcheck source-path=SCRIPTDIR disable=SC1091,SC2154
 # The counts of what crosses the hops, through the command line.
 . "$(dirname "$0")/../tap.sh"
 
@@ -17,6 +18,7 @@ each() { echo --layers $((2 * $1 * $2)) --block 2 --width 8 --tokens 4 --embeddi
     is "$(counts $(each 4 1))" "6+0 6+0 6+0" "4,1: nothing to save"
     is "$(counts $(each 1 4))" "0+0 0+0 0+0" "1,4: nothing on a wire"
     for shape in '4 2' '4 4' '8 4' '4 1'; do
+        # shellcheck disable=SC2086
         is "$(column formula_vectors $(each $shape))" "$(column vectors $(each $shape))" \
             "the closed form and the exact count are the same, P V = $shape"
     done

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# shellcheck source-path=SCRIPTDIR disable=SC1091,SC2154
 # What `attnres plan` prints for small points, compared with golden/*.txt. After an
 # intended change: ATTNRES=build/attnres tests/cli/golden.sh --update, and read the diff.
 . "$(dirname "$0")/../tap.sh"

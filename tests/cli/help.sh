@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# shellcheck source-path=SCRIPTDIR disable=SC1091,SC2154
 # --help of every command names every option; --version; who is told what.
 . "$(dirname "$0")/../tap.sh"
 
