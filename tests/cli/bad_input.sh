@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# shellcheck source-path=SCRIPTDIR disable=SC1091,SC2154
+# shellcheck source-path=SCRIPTDIR disable=SC1091,SC2154,SC2317
 # Bad input: every case is one line, "exit code :: what stderr must match :: command".
 # A message says where, what was read and what is legal. Codes: 2 options, 3 files,
 # 4 the machine or the output.
@@ -35,22 +35,32 @@ study() {
     attnres study s.ini -o out.dir
 }
 
-# table GROUP: the cases on stdin, each in a new directory.
+# table GROUP: the cases on stdin, each in a new directory, two at a time.
 table() {
-    local code regex command
+    local codes=() regexes=() commands=() line i
     while IFS= read -r line; do
-        case $line in '' | '#'*) continue ;; esac
-        code=${line%% :: *}
+        codes+=("${line%% :: *}")
         line=${line#* :: }
-        regex=${line%% :: *}
-        command=${line#* :: }
-        fresh
-        capture eval "$command"
-        if [ "$status" -eq "$code" ] && grep -Eq -e "$regex" err; then
-            pass "$1: $command"
+        regexes+=("${line%% :: *}")
+        commands+=("${line#* :: }")
+    done
+    for i in "${!commands[@]}"; do
+        [ "$i" -lt 2 ] || wait -n
+        (
+            mkdir "$tap_dir/$1.$i" && cd "$tap_dir/$1.$i" || exit
+            capture eval "${commands[$i]}"
+            echo "$status" >"$tap_dir/$1.$i.status"
+        ) &
+    done
+    wait
+    for i in "${!commands[@]}"; do
+        status=$(cat "$tap_dir/$1.$i.status")
+        if [ "$status" = "${codes[$i]}" ] && grep -Eq -e "${regexes[$i]}" "$tap_dir/$1.$i/err"; then
+            pass "$1: ${commands[$i]}"
         else
-            fail "$1: $command" "exit status $status, wanted $code; wanted on stderr: $regex" \
-                "$(tail -n 5 err)"
+            fail "$1: ${commands[$i]}" \
+                "exit status $status, wanted ${codes[$i]}; wanted on stderr: ${regexes[$i]}" \
+                "$(tail -n 5 "$tap_dir/$1.$i/err")"
         fi
     done
 }

@@ -62,6 +62,15 @@ capture timeout 60 "$ATTNRES" sim $point --platform "$data_dir/two.xml" -o dir
 ok "a damaged result is no result" test "$status" -ne 0
 ok "a damaged result is no ok row" test -z "$(cells dir/results.csv status | grep ok)"
 
+# A result that contradicts its bound: exit code 1, and the row is there.
+# shellcheck disable=SC2016
+wrapper "$smpirun \"\$@\"" 'for a; do case $a in --result=*) sed -i "s/^step_s = .*/step_s = 1e-9/" "${a#--result=}";; esac; done'
+fresh
+# shellcheck disable=SC2086
+fails_with 1 'the step is shorter than its lower bound' timeout 60 "$ATTNRES" sim $point \
+    --platform "$data_dir/two.xml" -o dir
+is "$(cells dir/results.csv status reason)" "failed	the step is shorter than its lower bound" "and a failed row"
+
 rm "$here/bin/smpirun"
 mkdir "$here/empty"
 fresh

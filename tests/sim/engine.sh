@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# shellcheck source-path=SCRIPTDIR disable=SC1091,SC2154
+# shellcheck source-path=SCRIPTDIR disable=SC1091,SC2154,SC2317
 # The rank program in the simulation: bytes sent are those planned, the same point
 # gives the same row, real kernels give the same bits; settings, hosts, timeline.
 . "$(dirname "$0")/../tap.sh"

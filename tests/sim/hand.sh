@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# shellcheck source-path=SCRIPTDIR disable=SC1091,SC2154
+# shellcheck source-path=SCRIPTDIR disable=SC1091,SC2154,SC2016
 # Simulated steps that can be worked out by hand. A message of n bytes over latency L
 # and bandwidth B takes L + (n+16)/B from the later of its send and its receive.
 . "$(dirname "$0")/../tap.sh"

@@ -105,6 +105,20 @@ static void test_moved(tap *tap_now) {
            names[kind], tried[kind], missed[kind]);
 }
 
+/* The receiver takes the second micro-batch first: right for itself, but messages of one
+ * tag come in the order of sending. */
+static void test_order(tap *tap_now) {
+    for (int pass = AR_FORWARD_ONLY; pass <= AR_TRAIN; pass++) {
+        const ar_point point = two_ranks(AR_GPIPE, pass);
+        ar_plan *plans = open_plans(&point);
+        for (size_t i = 0; i < plans[1].count; i++)
+            plans[1].action[i].microbatch = 1 - plans[1].action[i].microbatch;
+        OK(refused(&point, plans, "another order"), "micro-batches in another order, pass %d",
+           pass);
+        ar_plans_free(plans, 2);
+    }
+}
+
 /* ---- cycles ---- */
 
 /* Rank 1 does both forwards first, rank 0 its first backward before its second forward. */
@@ -217,6 +231,7 @@ int main(void) {
     TAP_START;
     test_exchanged(tap_now);
     test_moved(tap_now);
+    test_order(tap_now);
     test_cycle(tap_now);
     test_ring(tap_now);
     test_receives(tap_now);

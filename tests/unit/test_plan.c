@@ -199,12 +199,31 @@ static void test_random(tap *tap_now) {
     OK(other == 0, "and send what the routing says");
 }
 
+/* Many more micro-batches than ranks and buffers: no schedule runs into itself. */
+static void test_long(tap *tap_now) {
+    for (int schedule = AR_GPIPE; schedule <= AR_INTERLEAVED; schedule++)
+        for (int64_t P = 1; P <= 9; P += 4) {
+            ar_point point = point_of(64, 1, 3, P, schedule == AR_1F1B ? 1 : 3, 200);
+            point.schedule = schedule;
+            point.prefetch = 0;
+            ar_layout layout = layout_of(&point);
+            ar_plan *plans = plans_of(&point, &layout);
+            ar_err err = {""};
+            OK(ar_plan_check(&point, &layout, plans, &err) == AR_OK,
+               "schedule %d, P = %lld, 200 micro-batches: sound%s", schedule, (long long)P,
+               err.text);
+            ar_plans_free(plans, layout.stages);
+            ar_layout_free(&layout);
+        }
+}
+
 int main(void) {
     TAP_START;
     test_lists(tap_now);
     test_messages(tap_now);
     test_memory(tap_now);
     test_once(tap_now);
+    test_long(tap_now);
     test_random(tap_now);
     return DONE();
 }
