@@ -74,7 +74,7 @@ $(B)/smpi/obj/%.o: sim/%.c ; $(call compile,$(SMPICC),$(see_sim))
 $(LIB): $(call obj,$(lib_src))
 	@rm -f $@ && ar rcs $@ $^
 $(B)/attnres: $(call obj,$(front_src)) $(LIB)
-	$(CC) $(SAN) -o $@ $^ $(FRONT_LIBS)
+	$(CC) $(SAN) -o $@ $^ -Wl,--as-needed $(FRONT_LIBS)
 $(B)/mpi/attnres-rank: $(patsubst sim/%.c,$(B)/mpi/obj/%.o,$(mpi_src) sim/engine_openmpi.c) $(LIB)
 	OMPI_CC=$(CC) $(MPICC) $(SAN) -o $@ $^ $(LIBS)
 $(B)/smpi/attnres-rank: $(patsubst sim/%.c,$(B)/smpi/obj/%.o,$(mpi_src) sim/engine_smpi.c) $(LIB)
@@ -82,7 +82,7 @@ $(B)/smpi/attnres-rank: $(patsubst sim/%.c,$(B)/smpi/obj/%.o,$(mpi_src) sim/engi
 
 $(B)/platforms/%.xml: topologies/presets/%.ini $(B)/attnres
 	@mkdir -p $(@D)
-	$(B)/attnres topo generate $< > $@
+	@$(B)/attnres topo generate $< > $@.new && mv $@.new $@
 
 # ---- tests ----
 

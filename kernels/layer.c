@@ -6,30 +6,13 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Rows of queries whose scores are held at once. */
-enum { SCORE_ROWS = 64 };
-
 /* OpenBLAS's, by its Fortran name. */
 void sgemm_(const char *, const char *, const blasint *, const blasint *, const blasint *,
             const float *, const float *, const blasint *, const float *, const blasint *,
             const float *, float *, const blasint *);
 
-static bool is_attention(size_t l) {
-    return l % 2 == 1;
-}
-
 static size_t head_width(size_t d) {
     return d % 64 == 0 ? 64 : d;
-}
-
-size_t ar_layer_weights(size_t width, size_t l) {
-    return (is_attention(l) ? 4 : 8) * width * width;
-}
-
-/* Attention: q, k, v [T][3d], normalised input or heads [T][d], scores.
- * MLP: normalised input [T][d], hidden [T][4d]. */
-size_t ar_layer_scratch(size_t tokens, size_t width) {
-    return 5 * tokens * width + SCORE_ROWS * tokens;
 }
 
 /* splitmix64: element i of stream (seed, stream), uniform in [-1, 1). */
@@ -67,8 +50,8 @@ void ar_query_fill(float *w, size_t layers, size_t width, unsigned long seed) {
 /* Attention: [d][3d] to q, k, v, then [d][d]. MLP: [d][4d], then [4d][d]. */
 void ar_layer_fill(float *w, size_t width, size_t l, unsigned long seed) {
     const double d = (double)width;
-    const size_t inner = (is_attention(l) ? 3 : 4) * width * width;
-    const double fan_in = is_attention(l) ? d : 4.0 * d;
+    const size_t inner = (ar_layer_is_attention(l) ? 3 : 4) * width * width;
+    const double fan_in = ar_layer_is_attention(l) ? d : 4.0 * d;
     fill(w, inner, 1.0 / sqrt(d), seed, INNER, l);
     fill(w + inner, ar_layer_weights(width, l) - inner, 1.0 / sqrt(fan_in), seed, OUTER, l);
 }
@@ -116,8 +99,8 @@ static void attention(const float *w, size_t tokens, size_t d, const float *h, f
     multiply(tokens, row, d, 1.0f, x, d, "N", w, row, qkv, row);
     for (size_t c = 0; c < d; c += head) {
         const float *const q = qkv + c, *const k = q + d, *const values = k + d;
-        for (size_t t = 0; t < tokens; t += SCORE_ROWS) {
-            const size_t rows = tokens - t < SCORE_ROWS ? tokens - t : SCORE_ROWS;
+        for (size_t t = 0; t < tokens; t += AR_SCORE_ROWS) {
+            const size_t rows = tokens - t < AR_SCORE_ROWS ? tokens - t : AR_SCORE_ROWS;
             const size_t seen = t + rows;
             multiply(rows, seen, head, scale, q + t * row, row, "T", k, row, score, seen);
             for (size_t r = 0; r < rows; r++)
@@ -141,7 +124,7 @@ static void mlp(const float *w, size_t tokens, size_t d, const float *h, float *
 
 void ar_layer_forward(const float *w, size_t tokens, size_t width, size_t l, const float *h,
                       float *v, float *scratch) {
-    if (is_attention(l))
+    if (ar_layer_is_attention(l))
         attention(w, tokens, width, h, v, scratch);
     else
         mlp(w, tokens, width, h, v, scratch);

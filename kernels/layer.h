@@ -6,7 +6,13 @@
  * through BLAS. Heads are 64 wide where 64 divides d, else there is one. A NaN or an
  * infinity in a token of h shows in that token of v, and after attention in others. */
 
+#include <stdbool.h>
 #include <stddef.h>
+
+bool ar_layer_is_attention(size_t l);
+
+/* Rows of queries whose attention scores are held at once. */
+enum { AR_SCORE_ROWS = 64 };
 
 /* Floats of weights of layer l at width d: attention 4 d^2, MLP 8 d^2. */
 size_t ar_layer_weights(size_t width, size_t l);

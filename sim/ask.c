@@ -127,8 +127,8 @@ static ar_status launch_point(ar_asked engine, const ar_question *q, const ar_sc
         diagnose(&launched, q->point->time_limit_s, log_path, reason, sizeof reason);
         ar_result_fail(result, reason);
         result->timeline[0] = '\0';
-    } else if ((status = ar_result_read(result_path, result, err)) != AR_OK) {
-        return status;
+    } else if (ar_result_read(result_path, result, err) != AR_OK) {
+        ar_result_fail(result, err->text);
     } else {
         snprintf(result->timeline, sizeof result->timeline, "%s", timeline);
         if (engine == AR_ASK_SIM) add_bound(q, place, result);

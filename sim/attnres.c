@@ -1,5 +1,6 @@
 /* attnres: the front door. */
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -32,27 +33,32 @@ static void help(FILE *out) {
                  "Exit codes: 0 fine, 1 a check failed, 2 usage, 3 bad input, 4 run failed.\n");
 }
 
-int main(int argc, char **argv) {
-    if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-        strcmp(argv[1], "help") == 0) {
-        help(argc < 2 ? stderr : stdout);
-        return argc < 2 ? AR_EUSAGE : AR_OK;
+static bool asks_help(const char *word) {
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
+}
+
+static ar_status run(int argc, char **argv, ar_err *err) {
+    if (argc < 2) {
+        help(stderr);
+        return AR_EUSAGE;
+    }
+    if (asks_help(argv[1])) {
+        help(stdout);
+        return AR_OK;
     }
     if (strcmp(argv[1], "--version") == 0) {
         printf("attnres %s (%s)\n", AR_VERSION, AR_COMMIT);
         return AR_OK;
     }
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (strcmp(argv[1], commands[i].name) == 0) return commands[i].run(argc - 1, argv + 1, err);
+    return ar_fail(err, AR_EUSAGE,
+                   "'%.100s' is no command; legal: plan, sim, run, study, report, topo", argv[1]);
+}
+
+int main(int argc, char **argv) {
     ar_err err = {{0}};
-    ar_status status = AR_EUSAGE;
-    size_t i = 0;
-    const size_t count = sizeof commands / sizeof *commands;
-    while (i < count && strcmp(argv[1], commands[i].name) != 0)
-        i++;
-    if (i < count)
-        status = commands[i].run(argc - 1, argv + 1, &err);
-    else
-        ar_fail(&err, AR_EUSAGE,
-                "'%.100s' is no command; legal: plan, sim, run, study, report, topo", argv[1]);
+    ar_status status = run(argc, argv, &err);
     if (fflush(stdout) != 0 && status == AR_OK)
         status = ar_fail(&err, AR_ERUN, "standard output cannot be written");
     if (status != AR_OK && err.text[0]) fprintf(stderr, "attnres: %s\n", err.text);

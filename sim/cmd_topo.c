@@ -23,7 +23,7 @@ ar_status ar_cmd_topo(int argc, char **argv, ar_err *err) {
         if (argc < 3) return ar_fail(err, AR_EUSAGE, "topo generate: which preset? See --help");
         ar_preset preset;
         if (strcmp(argv[2], "--help") != 0 && strcmp(argv[2], "-h") != 0) {
-            ar_status status = ar_preset_load(argv[2], &preset, err);
+            ar_status status = ar_preset_load(argv[2], &preset, AR_EUSAGE, err);
             if (status != AR_OK) return status;
             const ar_arguments arguments = {&ar_preset_fields, &preset, NULL};
             status = ar_arguments_read(&arguments, argc - 2, argv + 2, 0, &wants_help, err);

@@ -33,20 +33,22 @@ static ar_status place_by_file(const ar_point *point, ar_place *place, ar_err *e
                        strerror(errno));
     char line[512];
     int64_t ranks = 0;
+    int number = 0;
     ar_status status = AR_OK;
     while (status == AR_OK && ranks < point->stages && fgets(line, sizeof line, in)) {
+        number++;
         line[strcspn(line, "\r\n")] = '\0';
         if (line[0] == '\0' || line[0] == '#') continue;
         const size_t host = ar_platform_find(place->platform, line);
         if (host == ar_platform_hosts(place->platform))
-            status =
-                ar_fail(err, AR_EINPUT, "%s: '%s' is no host of platform %s (its first is '%s')",
-                        point->hosts, line, point->platform, ar_platform_host(place->platform, 0));
+            status = ar_fail(
+                err, AR_EINPUT, "%s:%d: '%s' is no host of platform %s (its first is '%s')",
+                point->hosts, number, line, point->platform, ar_platform_host(place->platform, 0));
         for (int64_t r = 0; r < ranks && status == AR_OK; r++)
             if (place->host[r] == host)
                 status =
-                    ar_fail(err, AR_EINPUT, "%s: host '%s' is given to two ranks, %lld and %lld",
-                            point->hosts, line, (long long)r, (long long)ranks);
+                    ar_fail(err, AR_EINPUT, "%s:%d: host '%s' is given to two ranks, %lld and %lld",
+                            point->hosts, number, line, (long long)r, (long long)ranks);
         place->host[ranks++] = host;
     }
     fclose(in);

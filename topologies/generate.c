@@ -50,13 +50,12 @@ static const ar_field fields[] = {
 
 const ar_fields ar_preset_fields = {fields, sizeof fields / sizeof *fields, "platform"};
 
-ar_status ar_preset_load(const char *name_or_path, ar_preset *preset, ar_err *err) {
+ar_status ar_preset_load(const char *name_or_path, ar_preset *preset, ar_status bad, ar_err *err) {
     char path[4096];
     ar_preset read;
     memset(&read, 0, sizeof read);
     ar_fields_defaults(&ar_preset_fields, &read);
-    ar_status status =
-        ar_data_find("presets", name_or_path, ".ini", path, sizeof path, err, AR_EINPUT);
+    ar_status status = ar_data_find("presets", name_or_path, ".ini", path, sizeof path, err, bad);
     if (status == AR_OK) status = ar_fields_read(&ar_preset_fields, path, &read, NULL, err);
     if (status == AR_OK) *preset = read;
     return status;

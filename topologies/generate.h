@@ -43,8 +43,9 @@ typedef struct {
 /* The keys of section [platform]; options of `topo --generate` too. */
 extern const ar_fields ar_preset_fields;
 
-/* Load a preset by name ("ndr-fat-tree") or path. *preset is set on success only. */
-ar_status ar_preset_load(const char *name_or_path, ar_preset *preset, ar_err *err);
+/* Load a preset by name ("ndr-fat-tree") or path; bad: status of a name that is not
+ * known. *preset is set on success only. */
+ar_status ar_preset_load(const char *name_or_path, ar_preset *preset, ar_status bad, ar_err *err);
 
 /* Number of hosts. */
 int64_t ar_preset_hosts(const ar_preset *preset);

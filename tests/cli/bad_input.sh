@@ -198,7 +198,7 @@ END
 
 if have_platforms; then
     table platform <<'END'
-2 :: unknown platform 'nvlink'; did you mean 'nvlink-node'\? legal: .*free.*path of a .xml file :: small --platform nvlink
+2 :: unknown platform 'fre'; did you mean 'free'\? legal: .*torus-3d.*path of a .xml file :: small --platform fre
 2 :: platform file './no.xml': No such file :: small --platform ./no.xml
 2 :: platform file './d.xml': is a directory :: mkdir d.xml; small --platform ./d.xml
 3 :: ./p\.xml: link 'l01' has bandwidth 0 B/s .*legal: bandwidth > 0 :: platform 0Bps 0s; small --platform ./p.xml
@@ -214,9 +214,9 @@ if have_platforms; then
 3 :: ./p\.xml:[0-9]+: SimGrid: .*XML :: sed '/<\/zone>/d' "$data_dir/two.xml" >p.xml; small --platform ./p.xml
 3 :: ./p\.xml: platform has no host :: sed '/<host/d;/<route/d' "$data_dir/two.xml" >p.xml; small --platform ./p.xml
 3 :: ./p\.xml: route from 'h[01]' to 'h[01]': :: sed '/<route/d' "$data_dir/two.xml" >p.xml; small --platform ./p.xml
-2 :: platform = nvlink-node has 8 hosts; 9 ranks on every 1st host need 9 :: plan --stages 9 --platform nvlink-node
+2 :: platform = ./n\.xml has 8 hosts; 9 ranks on every 1st host need 9 :: attnres topo generate nvlink-node >n.xml; plan --stages 9 --platform ./n.xml
 2 :: has 2 hosts; 2 ranks on every 2nd host need 3 :: small --host-stride 2 --platform "$data_dir/two.xml"
-2 :: has 8 hosts; 4 ranks on every 4th host need 13 :: plan --stages 4 --tensor-parallel 4 --platform nvlink-node
+2 :: has 8 hosts; 4 ranks on every 4th host need 13 :: attnres topo generate nvlink-node >n.xml; plan --stages 4 --tensor-parallel 4 --platform ./n.xml
 2 :: hosts = h\.txt: cannot read: No such file :: small --platform "$data_dir/two.xml" --hosts h.txt
 3 :: h\.txt: names 1 hosts; the 2 ranks need one each :: file h.txt h0; small --platform "$data_dir/two.xml" --hosts h.txt
 3 :: h\.txt: names 0 hosts; the 2 ranks need one each :: : >h.txt; small --platform "$data_dir/two.xml" --hosts h.txt
@@ -233,8 +233,8 @@ fi
 
 # The point is not started: the figure is compared with the machine's memory first.
 table "memory of real compute" <<'END'
-4 :: compute = real needs 1536\.[0-9]+ GiB for 2 ranks, this machine has [0-9.]+ GiB free; lower width :: attnres run --layers 8 --block 4 --width 65536 --tokens 16 --stages 2 --compute real --dtype fp32 --pass forward
-4 :: compute = real needs 1536\.[0-9]+ GiB for 2 ranks, this machine has [0-9.]+ GiB free; lower width :: attnres sim --layers 8 --block 4 --width 65536 --tokens 16 --stages 2 --compute real --dtype fp32 --pass forward
+4 :: the run needs [0-9]{4}\.[0-9]+ GiB for 2 ranks, this machine has [0-9.]+ GiB free; lower :: attnres run --layers 8 --block 4 --width 65536 --tokens 16 --stages 2 --compute real --dtype fp32 --pass forward
+4 :: the run needs [0-9]{4}\.[0-9]+ GiB for 2 ranks, this machine has [0-9.]+ GiB free; lower :: attnres sim --layers 8 --block 4 --width 65536 --tokens 16 --stages 2 --compute real --dtype fp32 --pass forward
 END
 
 table "study file" <<'END'
@@ -251,7 +251,7 @@ table "study file" <<'END'
 3 :: s\.ini:1: unknown section \[stud\]; legal: \[study\] :: study "[stud]" "stages = 2"
 3 :: s\.ini:1: stages = 2: stands before the section \[study\] :: study "stages = 2"
 3 :: s\.ini: has no keys; expected a section \[study\] :: study ""
-3 :: s\.ini:2: platform \+ host_stride: 'free' has 1 value for 2 keys; part them by ':' :: study "[study]" "platform + host_stride = free"
+3 :: s\.ini:2: platform \+ host_stride: .*has 1 value for 2 keys; part them by ':' :: study "[study]" "platform + host_stride = free"
 3 :: s\.ini:2: platform \+ host_stride: more values than the 2 keys :: study "[study]" "platform + host_stride = free : 1 : 2"
 3 :: s\.ini:2: nonsense: neither a \[section\] nor a key = value :: study "[study]" nonsense
 3 :: s\.ini:2: line too long; legal: up to :: study "[study]" "stages = $(printf '%2000s' '' | tr ' ' 4)"

@@ -9,6 +9,9 @@ study() {
     local what=$1
     shift
     fresh
+    for preset in ethernet-25g ethernet-100g pcie-node nvlink-node; do
+        "$ATTNRES" topo generate $preset >$preset.xml
+    done
     printf '%s\n' '[study]' "$@" >s.ini
     ok "a study of $what: all rows" "$ATTNRES" study s.ini -o dir
 }
@@ -24,12 +27,14 @@ study 'separate links' 'engine = sim' "$common" "platform = $data_dir/four.xml" 
     'microbatches = 6' 'prefetch = 0, 1, 3' 'pass = train, forward' 2>/dev/null
 is "$(cells dir/results.csv step_s bound_s | awk '{ d = $1 / $2 - 1; if (d < -1e-7 || d > 1e-5) n++ } END { print n + 0, "of", NR }')" \
     "0 of 36" "the step is the bound"
+is "$(cells dir/results.csv reason | sort -u)" "" "no row failed"
 is "$(cells dir/results.csv bound_s free_s | awk '$1 < $2' | wc -l)" 0 "the bound is at least F"
 
 study 'platforms that share' 'engine = sim' "$common" \
-    'platform + host_stride = ethernet-25g : 1, ethernet-100g : 1, pcie-node : 8, nvlink-node : 1' \
+    'platform + host_stride = ./ethernet-25g.xml : 1, ./ethernet-100g.xml : 1, ./pcie-node.xml : 8, ./nvlink-node.xml : 1' \
     'mechanism + form = block : two-phase, full : one-pass' 'stages + virtual = 4 : 1, 4 : 2' \
     'cache = none, own' 'microbatches = 8'
+is "$(cells dir/results.csv reason | sort -u)" "" "no row failed"
 is "$(cells dir/results.csv platform step_s bound_s |
     awk '$2 < $3 * (1 - 1e-6) { print } END { print NR }')" 32 "the step is never below the bound"
 shared=$(cells dir/results.csv step_s bound_s | awk '$1 > $2 * 1.01' | wc -l)

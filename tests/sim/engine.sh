@@ -33,16 +33,17 @@ is "$(sort columns | uniq -d)" "" "and none twice"
 
 # (h) The same again, but for what a clock says.
 fresh
+"$ATTNRES" topo generate ethernet-25g >ethernet-25g.xml
 for n in 1 2; do
     # shellcheck disable=SC2086
-    ok "the same point, $n" sim $small --stages 4 --virtual 2 --platform ethernet-25g --trace yes -o dir$n
+    ok "the same point, $n" sim $small --stages 4 --virtual 2 --platform ./ethernet-25g.xml --trace yes -o dir$n
 done
 names=$(head -n 1 dir1/results.csv | tr ',' '\n' | grep -Ev '^(engine_wall_s|engine_peak_bytes|date)$')
 # shellcheck disable=SC2086
 is "$(cells dir1/results.csv $names)" "$(cells dir2/results.csv $names)" "the same row"
 ok "the same timeline" cmp dir1/timeline-1.csv dir2/timeline-1.csv
 # shellcheck disable=SC2086
-ok "a second run into the same directory" sim $small --stages 4 --virtual 2 --platform ethernet-25g \
+ok "a second run into the same directory" sim $small --stages 4 --virtual 2 --platform ./ethernet-25g.xml \
     --trace yes -o dir1
 is "$(cells dir1/results.csv timeline | tr '\n' ' ')" "timeline-1.csv timeline-2.csv " \
     "appends its row and keeps the first timeline"
@@ -99,7 +100,7 @@ fresh
     near "$(cell step_min_s)" "$(cell step_max_s)" 1e-9 "repetitions of a simulation are the same"
     is "$(cell repetitions)" 3 "and in the row"
 }
-like "$(cell version) $(cell commit) $(cell date)" '^[0-9.]+ [0-9a-z]+ 20[0-9-]+T[0-9:]+Z$' "version, commit, date"
+like "$(cell version) $(cell commit) $(cell date)" '^[0-9.]+ [0-9a-z]+[+]? 20[0-9-]+T[0-9:]+Z$' "version, commit, date"
 like "$(cell machine)" 'Linux .* cores' "machine"
 
 # 256 ranks are no trouble; the point's rows need no more than one process.

@@ -148,7 +148,7 @@ static ar_platform *generated(const char *name, const char *changes, ar_preset *
     ar_err err = {""};
     ar_platform *platform = NULL;
     char key[64], value[64];
-    ar_status status = ar_preset_load(name, preset, &err);
+    ar_status status = ar_preset_load(name, preset, AR_EINPUT, &err);
     for (int used = 0;
          status == AR_OK && sscanf(changes, " %63[^=]=%63s%n", key, value, &used) == 2;
          changes += used)
