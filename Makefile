@@ -121,9 +121,9 @@ bench: all ## how fast the simulator and the planner are
 
 c_files = $(shell git ls-files '*.c' '*.h')
 lint: ## formatting, warnings as errors under gcc and clang, static analysis, scripts
-	clang-format --dry-run -Werror $(c_files)
-	shellcheck .ci/run .ci/deps.sh $$(git ls-files '*.sh')
-	cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,portability,performance \
+	@clang-format --dry-run -Werror $(c_files)
+	@shellcheck .ci/run .ci/deps.sh $$(git ls-files '*.sh')
+	@cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,portability,performance \
 	  --inline-suppr --suppress=missingIncludeSystem --suppress=preprocessorErrorDirective \
 	  -Isim -Isim/base -Ikernels -Itopologies -Ireports -I$(B) sim kernels topologies reports
 	@$(MAKE) --no-print-directory B=$(B)/lint-gcc CC=gcc CFLAGS='-O1 -Werror' all unit

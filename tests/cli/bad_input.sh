@@ -252,7 +252,7 @@ table "study file" <<'END'
 3 :: s\.ini:1: stages = 2: stands before the section \[study\] :: study "stages = 2"
 3 :: s\.ini: has no keys; expected a section \[study\] :: study ""
 3 :: s\.ini:2: platform \+ host_stride: .*has 1 value for 2 keys; part them by ':' :: study "[study]" "platform + host_stride = free"
-3 :: s\.ini:2: platform \+ host_stride: more values than the 2 keys :: study "[study]" "platform + host_stride = free : 1 : 2"
+3 :: s\.ini:2: platform \+ host_stride: 'free : 1 : 2' has 3 values for 2 keys :: study "[study]" "platform + host_stride = free : 1 : 2"
 3 :: s\.ini:2: nonsense: neither a \[section\] nor a key = value :: study "[study]" nonsense
 3 :: s\.ini:2: line too long; legal: up to :: study "[study]" "stages = $(printf '%2000s' '' | tr ' ' 4)"
 3 :: s\.ini:1: not a text file :: printf '\0\n' >s.ini; attnres study s.ini

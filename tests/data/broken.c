@@ -15,7 +15,8 @@ int main(int argc, char **argv) {
     if (strcmp(what, "abort") == 0 && rank == 1) MPI_Abort(MPI_COMM_WORLD, 7);
     if (strcmp(what, "exit") == 0 && rank == 1) exit(5);
     if (strcmp(what, "crash") == 0 && rank == 1) abort();
-    while (strcmp(what, "hang") == 0) sleep(1);
+    while (strcmp(what, "hang") == 0)
+        sleep(1);
     MPI_Finalize();
     return 0;
 }
