@@ -19,19 +19,21 @@ has = $(shell echo '\#include <$(1)>' | $(CC) -E - >/dev/null 2>&1 && echo yes)
 HAVE_SIMGRID := $(if $(call has,simgrid/engine.h),$(shell command -v $(SMPICC)))
 HAVE_PAPI := $(call has,papi.h)
 HAVE_MPI := $(shell command -v $(MPICC))
+HAVE_VALGRIND := $(call has,valgrind/callgrind.h)
 
 override CPPFLAGS += -D_POSIX_C_SOURCE=200809L -I$(B) \
   -DAR_DATADIR='"$(prefix)/share/attnres"' -DAR_SOURCEDIR='"$(CURDIR)"' \
-  $(if $(HAVE_SIMGRID),-DHAVE_SIMGRID) $(if $(HAVE_PAPI),-DHAVE_PAPI) $(if $(HAVE_MPI),-DHAVE_MPI)
-FLAGS = -std=c17 $(CFLAGS) $(WARN) $(SAN) -fPIC -ffp-contract=off -fopenmp-simd -MMD -MP
+  $(if $(HAVE_SIMGRID),-DHAVE_SIMGRID) $(if $(HAVE_PAPI),-DHAVE_PAPI) $(if $(HAVE_MPI),-DHAVE_MPI) $(if $(HAVE_VALGRIND),-DHAVE_VALGRIND)
+FLAGS = -std=c17 -ffp-contract=off $(CFLAGS) $(WARN) $(SAN) -fPIC -fopenmp -MMD -MP
 # OpenBLAS's header needs no more than C; hwloc and friends are system headers.
 
 # What each folder may see.
 see_base := -Isim/base
 see_kernels := -Ikernels
+see_measure := -Ikernels/measure $(see_kernels) -Isim/base -Itopologies
 see_topologies := -Itopologies $(see_base)
 see_reports := -Ireports $(see_base) $(see_kernels)
-see_sim := -Isim $(see_base) $(see_kernels) -Itopologies -Ireports
+see_sim := -Isim $(see_base) $(see_kernels) -Ikernels/measure -Itopologies -Ireports
 
 # Sources that need MPI are built once for each engine; all others once.
 mpi_src := $(addprefix sim/,transport.c stage.c step.c work_modelled.c work_real.c verify.c \
@@ -39,7 +41,7 @@ mpi_src := $(addprefix sim/,transport.c stage.c step.c work_modelled.c work_real
 engine_src := sim/engine_openmpi.c sim/engine_smpi.c
 front_src := sim/attnres.c $(wildcard sim/cmd_*.c)
 sim_src := $(filter-out $(mpi_src) $(engine_src) $(front_src),$(wildcard sim/*.c))
-lib_src := $(wildcard sim/base/*.c kernels/*.c topologies/*.c reports/*.c) $(sim_src)
+lib_src := $(wildcard sim/base/*.c kernels/*.c kernels/measure/*.c topologies/*.c reports/*.c) $(sim_src)
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 LIB := $(B)/libattnres.a
 LIBS := -lopenblas -lhwloc -lm
@@ -66,7 +68,9 @@ $(B)/obj/sim/attnres.o: $(B)/version.h
 
 compile = @mkdir -p $(@D) && echo "  $(1) $<" && $(1) $(CPPFLAGS) $(2) $(FLAGS) -c $< -o $@
 $(B)/obj/sim/base/%.o: sim/base/%.c ; $(call compile,$(CC),$(see_base))
+$(B)/obj/kernels/measure/%.o: kernels/measure/%.c ; $(call compile,$(CC),$(see_measure))
 $(B)/obj/kernels/%.o: kernels/%.c ; $(call compile,$(CC),$(see_kernels))
+$(B)/obj/kernels/measure/peak.o: override CFLAGS += -ffp-contract=fast
 $(B)/obj/topologies/%.o: topologies/%.c ; $(call compile,$(CC),$(see_topologies))
 $(B)/obj/reports/%.o: reports/%.c ; $(call compile,$(CC),$(see_reports))
 $(B)/obj/sim/%.o: sim/%.c ; $(call compile,$(CC),$(see_sim))
@@ -76,11 +80,11 @@ $(B)/smpi/obj/%.o: sim/%.c ; $(call compile,$(SMPICC),$(see_sim))
 $(LIB): $(call obj,$(lib_src))
 	@rm -f $@ && ar rcs $@ $^
 $(B)/attnres: $(call obj,$(front_src)) $(LIB)
-	$(CC) $(SAN) -o $@ $^ $(FRONT_LIBS)
+	$(CC) $(SAN) -fopenmp -o $@ $^ $(FRONT_LIBS)
 $(B)/mpi/attnres-rank: $(patsubst sim/%.c,$(B)/mpi/obj/%.o,$(mpi_src) sim/engine_openmpi.c) $(LIB)
-	OMPI_CC=$(CC) $(MPICC) $(SAN) -o $@ $^ $(LIBS)
+	OMPI_CC=$(CC) $(MPICC) $(SAN) -fopenmp -o $@ $^ $(LIBS)
 $(B)/smpi/attnres-rank: $(patsubst sim/%.c,$(B)/smpi/obj/%.o,$(mpi_src) sim/engine_smpi.c) $(LIB)
-	$(SMPICC) $(SAN) -o $@ $^ $(LIBS)
+	$(SMPICC) $(SAN) -fopenmp -o $@ $^ $(LIBS)
 
 $(B)/platforms/%.xml: topologies/presets/%.ini $(B)/attnres
 	@mkdir -p $(@D)
