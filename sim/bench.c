@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "bench_traffic.h"
-#include "cachesim.h"
 #include "dram.h"
 #include "memory.h"
 #include "peak.h"
@@ -13,7 +12,8 @@
 
 const char *const ar_traffic_names[] = {"none", "cachesim", "papi", NULL};
 
-enum { CACHES = 4 }; /* a working set of so many caches is beyond them */
+enum { SIMULATION_S = 600 }; /* at most, for one case */
+enum { CACHES = 4 };         /* a working set of so many caches is beyond them */
 
 static void describe(const ar_case *c, const ar_host *host, ar_bench_row *row) {
     snprintf(row->mechanism, AR_TEXT_MAX, "%s", ar_mechanism_names[c->mechanism]);
@@ -153,8 +153,13 @@ static void measure_traffic(const ar_case *c, const ar_counts *counts, ar_traffi
     if (source == AR_TRAFFIC_NONE) return;
     if (source == AR_TRAFFIC_CACHESIM) {
         const ar_case small = ar_cachesim_case(c);
-        status = ar_bench_cachesim(&small, 600, &bytes, &why);
+        ar_cachesim_traffic traffic;
+        status = ar_bench_cachesim(&small, SIMULATION_S, &traffic, &why);
         per = exact_B(&small, counts) / counts->exact;
+        if (status == AR_OK) {
+            bytes = traffic.moved_B;
+            row->allocate_elements = traffic.allocated_B / per;
+        }
         snprintf(row->traffic_note, AR_TEXT_MAX,
                  "valgrind's cache simulator, last level 1 MiB, %zu tokens on one thread",
                  small.tokens);

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cachesim.h"
 #include "launch.h"
 #include "scratch.h"
 
@@ -45,19 +44,22 @@ static ar_status simulate(const ar_case *c, const ar_scratch *scratch, double li
     return AR_OK;
 }
 
-ar_status ar_bench_cachesim(const ar_case *c, double limit_s, double *bytes, ar_err *err) {
+ar_status ar_bench_cachesim(const ar_case *c, double limit_s, ar_cachesim_traffic *traffic,
+                            ar_err *err) {
     ar_scratch scratch;
     char path[600];
-    double empty_B = 0, walk_B = 0;
+    ar_cachesim_traffic empty, walk;
     ar_status status = ar_cachesim_check(c, err);
     if (status == AR_OK) status = ar_scratch_open(&scratch, err);
     if (status != AR_OK) return status;
     status = simulate(c, &scratch, limit_s, err);
     ar_scratch_path(&scratch, "dump.1", path, sizeof path);
-    if (status == AR_OK) status = ar_cachesim_read(path, &empty_B, err);
+    if (status == AR_OK) status = ar_cachesim_read(path, &empty, err);
     ar_scratch_path(&scratch, "dump.2", path, sizeof path);
-    if (status == AR_OK) status = ar_cachesim_read(path, &walk_B, err);
+    if (status == AR_OK) status = ar_cachesim_read(path, &walk, err);
     ar_scratch_close(&scratch);
-    if (status == AR_OK) *bytes = walk_B - empty_B;
+    if (status == AR_OK)
+        *traffic = (ar_cachesim_traffic){walk.moved_B - empty.moved_B,
+                                         walk.allocated_B - empty.allocated_B};
     return status;
 }

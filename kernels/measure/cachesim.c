@@ -34,8 +34,9 @@ static double value_of(const char *events, const char *values, const char *name)
     }
 }
 
-ar_status ar_cachesim_read(const char *path, double *bytes, ar_err *err) {
-    static const char *const name[] = {"ILmr", "DLmr", "DLmw", "ILdmr", "DLdmr", "DLdmw"};
+ar_status ar_cachesim_read(const char *path, ar_cachesim_traffic *traffic, ar_err *err) {
+    /* the first is the store that misses */
+    static const char *const name[] = {"DLmw", "ILmr", "DLmr", "ILdmr", "DLdmr", "DLdmw"};
     char events[1024] = "", totals[4096] = "", line[4096];
     FILE *in = fopen(path, "r");
     if (!in) return ar_fail(err, AR_ERUN, "%s: cannot be opened: %s", path, strerror(errno));
@@ -44,14 +45,14 @@ ar_status ar_cachesim_read(const char *path, double *bytes, ar_err *err) {
         if (strncmp(line, "totals: ", 8) == 0) snprintf(totals, sizeof totals, "%.4000s", line + 8);
     }
     fclose(in);
-    double lines = 0;
-    for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
-        const double value = value_of(events, totals, name[i]);
-        if (!totals[0] || value < 0)
+    double lines[6];
+    for (size_t i = 0; i < 6; i++) {
+        lines[i] = value_of(events, totals, name[i]);
+        if (!totals[0] || lines[i] < 0)
             return ar_fail(err, AR_ERUN, "%s: no total of the event %s", path, name[i]);
-        lines += value;
     }
-    *bytes = lines * LINE_B;
+    traffic->allocated_B = LINE_B * lines[0];
+    traffic->moved_B = LINE_B * (lines[1] + lines[2] + lines[3] + lines[4] + lines[5]);
     return AR_OK;
 }
 

@@ -31,8 +31,12 @@ void ar_cachesim_command_make(const ar_case *c, const char *self, const char *du
 /* The other side, under valgrind: argv[1..] as ar_cachesim_measure writes them. */
 ar_status ar_cachesim_subject(int argc, char **argv, ar_err *err);
 
-/* Bytes between the last-level cache and memory, fills and write-backs, from one of
- * callgrind's dump files. */
-ar_status ar_cachesim_read(const char *path, double *bytes, ar_err *err);
+/* Bytes between the last-level cache and memory from one of callgrind's dump files.
+ * moved: what is loaded and written back. allocated: what a store that misses reads first,
+ * only to overwrite it; non-temporal stores, which valgrind takes for ordinary ones, do not. */
+typedef struct {
+    double moved_B, allocated_B;
+} ar_cachesim_traffic;
+ar_status ar_cachesim_read(const char *path, ar_cachesim_traffic *traffic, ar_err *err);
 
 #endif
