@@ -128,8 +128,7 @@ static ar_status bench_path(const char *dir, char *path, size_t size, ar_err *er
     return AR_OK;
 }
 
-/* mkdir -p */
-static ar_status make_directory(const char *dir, ar_err *err) {
+ar_status ar_directory_make(const char *dir, ar_err *err) {
     char path[4096];
     snprintf(path, sizeof path, "%s", dir);
     for (char *slash = path;; *slash = '/') {
@@ -166,7 +165,7 @@ static ar_status check_header(const char *path, ar_err *err) {
 ar_status ar_bench_prepare(const char *dir, ar_err *err) {
     char path[4096];
     ar_status status = bench_path(dir, path, sizeof path, err);
-    if (status == AR_OK) status = make_directory(dir, err);
+    if (status == AR_OK) status = ar_directory_make(dir, err);
     if (status == AR_OK) status = check_header(path, err);
     return status;
 }
