@@ -66,49 +66,55 @@ static const char *exact_to_fused(const char *mechanism) {
     return "none: every vector is used once";
 }
 
-static void difference(ar_table *table, const ar_csv *csv, size_t row) {
+/* The row's last one of this mechanism and form: threads do not change the counts. */
+static bool counts_again(const ar_csv *csv, size_t row) {
+    static const char *const who[] = {"mechanism", "form", "phase", NULL};
+    for (size_t i = row + 1; i < csv->rows; i++)
+        if (same(csv, row, i, shape) && same(csv, row, i, who)) return true;
+    return false;
+}
+
+static void write_differences(FILE *out, const ar_csv *csv, size_t row) {
     const double exact = ar_csv_number(csv, row, "exact_elements");
     const double fused = ar_csv_number(csv, row, "fused_elements");
     const double measured = ar_csv_number(csv, row, "measured_elements");
     const double allocated = ar_csv_number(csv, row, "allocate_elements");
-    const char *mechanism = ar_csv_get(csv, row, "mechanism");
-    char all[512], more[160] = "";
+    const char *mechanism = ar_csv_get(csv, row, "mechanism"), *form = text(csv, row, "form");
+    char seen[64] = "", more[96] = "";
     if (!isnan(measured))
-        snprintf(more, sizeof more, "; measured / exact: %+.1f %% (%s)",
-                 100 * (measured / exact - 1), text(csv, row, "traffic"));
+        snprintf(seen, sizeof seen, " Measured / exact: %+.1f %%.", 100 * (measured / exact - 1));
     if (allocated > 0.005)
-        snprintf(more + strlen(more), sizeof more - strlen(more),
-                 ", without %.2f that ordinary stores read first", allocated);
-    snprintf(all, sizeof all, "paper: %s. fused: %s%s",
-             paper_to_exact(mechanism, ar_csv_get(csv, row, "form")),
-             exact - fused > 0.005 ? exact_to_fused(mechanism) : "the same", more);
-    ar_table_text(table, all);
+        snprintf(more, sizeof more, " Ordinary stores would first read %.2f more.", allocated);
+    ar_prose(out, "- %s%s%s. Paper: %s. Fused: %s.%s%s", mechanism, *form == '-' ? "" : " ",
+             *form == '-' ? "" : form, paper_to_exact(mechanism, form),
+             exact - fused > 0.005 ? exact_to_fused(mechanism) : "the same", seen, more);
 }
 
 static void write_counts(FILE *out, const ar_csv *csv, size_t first) {
-    static const char *const titles[] = {"mechanism",  "form",     "paper",     "exact",
-                                         "best fused", "measured", "difference"};
-    ar_table table = {.columns = 7};
-    for (size_t c = 0; c < 7; c++)
+    static const char *const titles[] = {"mechanism",  "form",     "paper",           "exact",
+                                         "best fused", "measured", "measured / exact"};
+    enum { COLUMNS = sizeof titles / sizeof *titles };
+    ar_table table = {.columns = COLUMNS};
+    for (size_t c = 0; c < COLUMNS; c++)
         ar_table_text(&table, titles[c]);
     for (size_t i = first; i < csv->rows; i++) {
-        if (!same(csv, first, i, shape) || !is(csv, i, "phase", "all") || superseded(csv, i))
+        if (!same(csv, first, i, shape) || !is(csv, i, "phase", "all") || counts_again(csv, i))
             continue;
-        bool again = false; /* other threads: the counts are the same */
-        for (size_t j = i + 1; j < csv->rows && !again; j++)
-            again = same(csv, i, j, shape) &&
-                    is(csv, j, "mechanism", ar_csv_get(csv, i, "mechanism")) &&
-                    is(csv, j, "form", ar_csv_get(csv, i, "form")) && is(csv, j, "phase", "all");
-        if (again) continue;
+        const double exact = ar_csv_number(csv, i, "exact_elements");
+        const double measured = ar_csv_number(csv, i, "measured_elements");
         ar_table_text(&table, text(csv, i, "mechanism"));
         ar_table_text(&table, text(csv, i, "form"));
         ar_table_fixed(&table, ar_csv_number(csv, i, "paper_elements"), 2);
-        ar_table_fixed(&table, ar_csv_number(csv, i, "exact_elements"), 2);
+        ar_table_fixed(&table, exact, 2);
         ar_table_fixed(&table, ar_csv_number(csv, i, "fused_elements"), 2);
-        ar_table_fixed(&table, ar_csv_number(csv, i, "measured_elements"), 2);
-        difference(&table, csv, i);
+        ar_table_fixed(&table, measured, 2);
+        ar_table_fixed(&table, measured / exact, 3);
     }
     ar_table_write(&table, out);
+    for (size_t i = first; i < csv->rows; i++)
+        if (same(csv, first, i, shape) && is(csv, i, "phase", "all") && !counts_again(csv, i))
+            write_differences(out, csv, i);
+    fputc('\n', out);
 }
 
 /* ---- time ---- */
@@ -162,25 +168,53 @@ static void write_times(FILE *out, const ar_csv *csv, size_t first) {
     ar_table_write(&table, out);
 }
 
-/* Rows without a time, and what to know of those with one. */
+/* What a reader must know of a row before believing it; "" if nothing. */
+static void remark(const ar_csv *csv, size_t row, char *all, size_t size) {
+    const char *status = ar_csv_get(csv, row, "status");
+    const char *notes = ar_csv_get(csv, row, "notes");
+    const char *traffic = ar_csv_get(csv, row, "traffic_note");
+    const bool failed = strcmp(status, "failed") == 0, ok = strcmp(status, "ok") == 0;
+    const bool unmeasured = *traffic && isnan(ar_csv_number(csv, row, "measured_elements"));
+    const bool wide = is(csv, row, "interval_reached", "no");
+    snprintf(all, size, "%s%s%s%s%s%s%s", failed ? "FAILED: " : "",
+             ok ? "" : ar_csv_get(csv, row, "reason"), !ok && *notes ? "; " : "", notes,
+             unmeasured && (*notes || !ok) ? "; " : "", unmeasured ? "traffic " : "",
+             unmeasured ? traffic : "");
+    const size_t used = strlen(all);
+    if (wide)
+        snprintf(all + used, size - used, "%sthe wanted interval was not reached",
+                 used ? "; " : "");
+}
+
+/* One item for each remark, with the rows that it is of. */
 static void write_remarks(FILE *out, const ar_csv *csv, size_t first) {
+    enum { SIZE = 2048 };
+    char mine[SIZE], other[SIZE];
     for (size_t i = first; i < csv->rows; i++) {
+        bool said = false;
+        ar_paragraph paragraph;
         if (!same(csv, first, i, shape) || superseded(csv, i)) continue;
-        const char *status = ar_csv_get(csv, i, "status"), *notes = ar_csv_get(csv, i, "notes");
-        const char *traffic = ar_csv_get(csv, i, "traffic_note");
-        const bool ok = strcmp(status, "ok") == 0;
-        const bool unmeasured = *traffic && isnan(ar_csv_number(csv, i, "measured_elements"));
-        if (ok && !*notes && !unmeasured) continue;
-        ar_prose(out, "- %s %s, phase %s, %s threads%s%s%s%s%s%s%s.", text(csv, i, "mechanism"),
-                 text(csv, i, "form"), text(csv, i, "phase"), text(csv, i, "threads"),
-                 ok                              ? ""
-                 : strcmp(status, "failed") == 0 ? ": FAILED: "
-                                                 : ": ",
-                 ok ? "" : ar_csv_get(csv, i, "reason"), *notes ? ": " : "", notes,
-                 unmeasured ? ": traffic " : "", unmeasured ? traffic : "",
-                 is(csv, i, "interval_reached", "no") ? "; the wanted interval was not reached"
-                                                      : "");
+        remark(csv, i, mine, sizeof mine);
+        for (size_t j = first; j < i && !said; j++) {
+            if (!same(csv, first, j, shape) || superseded(csv, j)) continue;
+            remark(csv, j, other, sizeof other);
+            said = strcmp(mine, other) == 0;
+        }
+        FILE *stream = mine[0] && !said ? ar_paragraph_begin(&paragraph) : NULL;
+        if (!stream) continue;
+        fputs("- ", stream);
+        for (size_t j = i; j < csv->rows; j++) {
+            if (!same(csv, first, j, shape) || superseded(csv, j)) continue;
+            remark(csv, j, other, sizeof other);
+            if (strcmp(mine, other) != 0) continue;
+            fprintf(stream, "%s%s %s (phase %s, threads %s)", j == i ? "" : ", ",
+                    text(csv, j, "mechanism"), text(csv, j, "form"), text(csv, j, "phase"),
+                    text(csv, j, "threads"));
+        }
+        fprintf(stream, ": %s.", mine);
+        ar_paragraph_end(&paragraph, out);
     }
+    fputc('\n', out);
 }
 
 void ar_section_bench(FILE *out, const char *dir) {

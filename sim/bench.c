@@ -64,19 +64,12 @@ static bool check_size(const ar_case *c, const ar_bench_options *options, const 
         ar_bench_row_fail(row, text);
         return false;
     }
-    if (row->set_bytes < CACHES * row->cache_bytes) {
-        snprintf(text, sizeof text,
-                 "MAY BE CACHED: buffers of %.3g MB, less than %d x the last-level cache (%.3g MB "
-                 "by hwloc)",
-                 row->set_bytes / 1e6, CACHES, row->cache_bytes / 1e6);
-        ar_bench_row_note(row, text);
-    }
-    if (row->roof_set_bytes < CACHES * row->cache_bytes) {
-        snprintf(text, sizeof text,
-                 "ROOF MAY BE CACHED: arrays of %.3g MB, less than %d x the last-level cache",
-                 row->roof_set_bytes / 1e6, CACHES);
-        ar_bench_row_note(row, text);
-    }
+    if (row->set_bytes < CACHES * row->cache_bytes)
+        ar_bench_row_note(row, "MAY BE CACHED: the buffers (set_bytes) are less than 4 x the "
+                               "last-level cache that hwloc reports (cache_bytes)");
+    if (row->roof_set_bytes < CACHES * row->cache_bytes)
+        ar_bench_row_note(row, "ROOF MAY BE CACHED: its arrays (roof_set_bytes) are less than 4 x "
+                               "the last-level cache");
     return true;
 }
 

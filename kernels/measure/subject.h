@@ -77,8 +77,8 @@ ar_status ar_subject_inputs(const ar_case *c, const float *x, const float *v, co
 bool ar_subject_reference(const ar_case *c, const float *x, const float *v, const float *query,
                           double *h);
 
-/* Largest error of any input over a few tokens, relative to the largest element of that
- * token's input; and what it may be. */
+/* Largest error of any layer's input over a few tokens, relative to the largest element of
+ * that input; and what it may be. */
 ar_status ar_subject_error(const ar_case *c, double *error, double *tolerance, ar_err *err);
 
 #endif

@@ -56,6 +56,7 @@ bool ar_subject_reference(const ar_case *c, const float *x, const float *v, cons
     return false;
 }
 
+/* Rows are inputs, d elements each. */
 static double worst(size_t rows, size_t d, const float *h, const double *exact) {
     double worst = 0;
     for (size_t r = 0; r < rows; r++) {
@@ -94,7 +95,7 @@ ar_status ar_subject_error(const ar_case *c, double *error, double *tolerance, a
     if (status == AR_OK && !ar_subject_reference(&few, x, v, query, exact))
         status = ar_fail(err, AR_ERUN, "no reference for this mechanism");
     if (status == AR_OK) {
-        *error = worst(few.tokens * (few.layers + 1), few.width, h, exact);
+        *error = worst(few.layers + 1, vector, h, exact);
         /* fp32: a rounding for each addition to a sum of L terms, and of a dot product */
         *tolerance = 1e-6 + 1.2e-7 * (sqrt((double)few.layers) + sqrt((double)few.width));
     }
