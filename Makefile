@@ -131,7 +131,7 @@ lint: ## formatting, warnings as errors under gcc and clang, static analysis, sc
 	shellcheck .ci/run .ci/deps.sh $$(git ls-files '*.sh')
 	cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,portability,performance \
 	  --inline-suppr --suppress=missingIncludeSystem --suppress=preprocessorErrorDirective \
-	  -Isim -Isim/base -Ikernels -Itopologies -Ireports -I$(B) sim kernels topologies reports
+	  -Isim -Isim/base -Ikernels -Ikernels/measure -Itopologies -Ireports -I$(B) sim kernels topologies reports
 	@$(MAKE) --no-print-directory B=$(B)/lint-gcc CC=gcc CFLAGS='-O1 -Werror' all unit
 	@$(MAKE) --no-print-directory B=$(B)/lint-clang CC=clang CFLAGS='-O1 -Werror' all unit
 

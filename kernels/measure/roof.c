@@ -181,7 +181,8 @@ void ar_roof_choose(ar_roof *roof, double reads, double writes) {
     memset(roof->Bps, 0, sizeof roof->Bps);
     for (ar_roof_kernel k = 0; k < AR_ROOF_KERNELS; k++) {
         if (distance(k, share) > nearest + 1e-9) continue;
-        for (int s = 0; s <= (ar_roof_table[k].streams && ar_roof_has_stream()); s++) {
+        const int kinds = ar_roof_table[k].streams && ar_roof_has_stream() ? 2 : 1;
+        for (int s = 0; s < kinds; s++) {
             roof->Bps[k][s] = best_Bps(roof, k, s);
             if (roof->Bps[k][s] <= best) continue;
             best = roof->Bps[k][s];
