@@ -13,7 +13,7 @@ WARN := -Wall -Wextra -Wpedantic -Wconversion
 SAN ?=
 
 VERSION := 0.1.0
-COMMIT := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
+COMMIT := $(shell git describe --always --abbrev=12 --dirty=+ --exclude "*" 2>/dev/null || echo unknown)
 
 has = $(shell echo '\#include <$(1)>' | $(CC) -E - >/dev/null 2>&1 && echo yes)
 HAVE_SIMGRID := $(if $(call has,simgrid/engine.h),$(shell command -v $(SMPICC)))
@@ -22,10 +22,8 @@ HAVE_MPI := $(shell command -v $(MPICC))
 HAVE_VALGRIND := $(call has,valgrind/callgrind.h)
 
 override CPPFLAGS += -D_POSIX_C_SOURCE=200809L -I$(B) \
-  -DAR_DATADIR='"$(prefix)/share/attnres"' -DAR_SOURCEDIR='"$(CURDIR)"' \
-  $(if $(HAVE_SIMGRID),-DHAVE_SIMGRID) $(if $(HAVE_PAPI),-DHAVE_PAPI) $(if $(HAVE_MPI),-DHAVE_MPI) $(if $(HAVE_VALGRIND),-DHAVE_VALGRIND)
+  $(if $(HAVE_SIMGRID),-DHAVE_SIMGRID) $(if $(HAVE_PAPI),-DHAVE_PAPI) $(if $(HAVE_VALGRIND),-DHAVE_VALGRIND)
 FLAGS = -std=c17 -ffp-contract=off $(CFLAGS) $(WARN) $(SAN) -fPIC -fopenmp -MMD -MP
-# OpenBLAS's header needs no more than C; hwloc and friends are system headers.
 
 # What each folder may see.
 see_base := -Isim/base
@@ -60,11 +58,11 @@ help: ## list the targets
 
 $(B)/version.h: FORCE
 	@mkdir -p $(@D)
-	@printf '#define AR_VERSION "%s"\n#define AR_COMMIT "%s"\n' $(VERSION) $(COMMIT) > $@.new
+	@printf '#define AR_%s "%s"\n' VERSION $(VERSION) COMMIT $(COMMIT) \
+	  DATADIR $(prefix)/share/attnres SOURCEDIR $(CURDIR) > $@.new
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 FORCE:
-$(B)/obj/sim/result.o: $(B)/version.h
-$(B)/obj/sim/attnres.o: $(B)/version.h
+$(B)/obj/sim/result.o $(B)/obj/sim/attnres.o $(B)/obj/sim/base/data.o: $(B)/version.h
 
 compile = @mkdir -p $(@D) && echo "  $(1) $<" && $(1) $(CPPFLAGS) $(2) $(FLAGS) -c $< -o $@
 $(B)/obj/sim/base/%.o: sim/base/%.c ; $(call compile,$(CC),$(see_base))

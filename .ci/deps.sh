@@ -12,9 +12,9 @@ need() { # debian names, fedora names, spack names
     debian="$debian $1" fedora="$fedora $2" spack="$spack $3"
 }
 
-has_program "${CC:-cc}" && has_header stdio.h || need 'gcc libc6-dev' 'gcc glibc-devel' 'gcc'
-has_program mpicc && has_program mpirun || need 'libopenmpi-dev openmpi-bin' 'openmpi-devel' 'openmpi'
-has_program smpicc && has_header simgrid/engine.h || need 'simgrid libsimgrid-dev' 'simgrid-devel' 'simgrid'
+{ has_program "${CC:-cc}" && has_header stdio.h; } || need 'gcc libc6-dev' 'gcc glibc-devel' 'gcc'
+{ has_program mpicc && has_program mpirun; } || need 'libopenmpi-dev openmpi-bin' 'openmpi-devel' 'openmpi'
+{ has_program smpicc && has_header simgrid/engine.h; } || need 'simgrid libsimgrid-dev' 'simgrid-devel' 'simgrid'
 has_header hwloc.h || need 'libhwloc-dev' 'hwloc-devel' 'hwloc'
 has_header papi.h || need 'libpapi-dev' 'papi-devel' 'papi'
 has_openblas || need 'libopenblas-dev' 'openblas-devel' 'openblas'

@@ -5,7 +5,7 @@
 #include "sections.h"
 #include "words.h"
 
-enum { MAX_VALUES = 64 }; /* platforms, caches, mechanisms that the text names */
+enum { MAX_VALUES = 64, MAX_PLACES = 6 }; /* platforms, caches, mechanisms that the text names */
 
 ar_extent ar_extent_find(const ar_rows *rows, const char *mechanism, const char *pass,
                          long platform, long cache, double limit_percent) {
@@ -100,45 +100,39 @@ static void write_savings(FILE *out, const ar_rows *rows) {
     }
 }
 
-/* "on `y` with cache own, not with none": one platform. */
-static void write_platform(FILE *text, const ar_rows *rows, size_t platform) {
-    static const char *const verdict[] = {"with cache", "not with", "in part with"};
-    size_t cache[MAX_VALUES];
-    const size_t caches = ar_rows_values(rows, AR_P_CACHE, cache, MAX_VALUES);
-    const ar_extent all = ar_extent_find(rows, "block", "train", (long)platform, AR_NO_ROW, 4);
-    fprintf(text, "on `%s` ", ar_rows_param(rows, platform, AR_P_PLATFORM));
-    if (all.below == all.points || all.below == 0) {
-        fprintf(text, all.below ? "at every point" : "at no point");
-        return;
-    }
-    const char *comma = "";
-    for (int v = 0; v < 3; v++) {
-        bool begun = false;
-        for (size_t j = 0; j < caches; j++) {
-            const ar_extent e =
-                ar_extent_find(rows, "block", "train", (long)platform, (long)cache[j], 4);
-            const int found = e.below == e.points ? 0 : e.below == 0 ? 1 : 2;
-            if (e.points == 0 || found != v) continue;
-            fprintf(text, "%s%s %s", begun ? "" : comma, begun ? " or" : verdict[v],
-                    ar_rows_param(rows, cache[j], AR_P_CACHE));
-            if (v == 2) fprintf(text, " (%zu of %zu points)", e.below, e.points);
-            begun = true;
-            comma = ", ";
-        }
-    }
+static bool meets_claim(const ar_rows *rows, size_t row) {
+    return ar_rows_is(rows, row, AR_P_MECHANISM, "block") &&
+           ar_rows_is(rows, row, AR_P_PASS, "train") &&
+           ar_rows_number(rows, row, "overhead_percent") < 4;
 }
 
-static void write_claim_platforms(FILE *text, const ar_rows *rows) {
-    size_t platform[MAX_VALUES];
-    const size_t platforms = ar_rows_values(rows, AR_P_PLATFORM, platform, MAX_VALUES);
-    const char *between = ": ";
-    for (size_t i = 0; i < platforms; i++) {
-        if (ar_extent_find(rows, "block", "train", (long)platform[i], AR_NO_ROW, 4).points == 0)
-            continue;
-        fprintf(text, "%s", between);
-        write_platform(text, rows, platform[i]);
-        between = "; ";
+/* ": `x`, efficiency 0.4 (cache none, own); `y` (cache own)": where it holds. */
+static void write_claim_places(FILE *text, const ar_rows *rows) {
+    const ar_params cache = AR_PARAM(AR_P_CACHE);
+    const ar_params place = AR_PARAM(AR_P_PLATFORM);
+    const ar_params where =
+        (place | ar_rows_varying(rows, place)) & ~(AR_PARAM(AR_P_MECHANISM) | cache);
+    size_t places = 0;
+    for (size_t i = 0; i < rows->good_count; i++) {
+        const size_t row = rows->good[i];
+        if (!meets_claim(rows, row)) continue;
+        size_t first = 0; /* of those that meet it and differ in the cache alone */
+        while (!meets_claim(rows, rows->good[first]) ||
+               !ar_rows_same(rows, rows->good[first], row, cache))
+            first++;
+        if (first < i || ++places > MAX_PLACES) continue;
+        fprintf(text, places == 1 ? ": " : "; ");
+        ar_words_where(text, rows, row, where);
+        const char *between = " (cache ";
+        for (size_t k = i; k < rows->good_count; k++) {
+            const size_t other = rows->good[k];
+            if (!meets_claim(rows, other) || !ar_rows_same(rows, other, row, cache)) continue;
+            fprintf(text, "%s%s", between, ar_rows_param(rows, other, AR_P_CACHE));
+            between = ", ";
+        }
+        fprintf(text, ")");
     }
+    if (places > MAX_PLACES) fprintf(text, "; and %zu more settings", places - MAX_PLACES);
 }
 
 static void write_claim(FILE *out, const ar_rows *rows) {
@@ -162,7 +156,7 @@ static void write_claim(FILE *out, const ar_rows *rows) {
         ar_words_where(text, rows, all.lowest, AR_PARAM(AR_P_PLATFORM) | AR_PARAM(AR_P_CACHE));
         fprintf(text, ")");
     }
-    if (all.below > 0 && all.below < all.points) write_claim_platforms(text, rows);
+    if (all.below > 0 && all.below < all.points) write_claim_places(text, rows);
     fprintf(text, ".");
     ar_paragraph_end(&p, out);
 }

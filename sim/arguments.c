@@ -4,7 +4,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "edits.h"
 #include "ini.h"
+
+static size_t fewest_edits(const ar_fields *fields, const char *name) {
+    size_t fewest = SIZE_MAX;
+    for (size_t i = 0; i < fields->count; i++) {
+        const size_t edits = ar_edits(name, fields->field[i].name);
+        if (edits < fewest) fewest = edits;
+    }
+    return fewest;
+}
 
 /* Set one option; a name of neither table is refused with the nearest one. */
 static ar_status set_option(const ar_arguments *arguments, uint64_t *own_set, const char *name,
@@ -18,8 +28,12 @@ static ar_status set_option(const ar_arguments *arguments, uint64_t *own_set, co
         return ar_field_set(&arguments->own->field[own], arguments->object, value, where, AR_EUSAGE,
                             err);
     }
-    if (arguments->point) return ar_point_set(arguments->point, name, value, where, err);
-    return ar_fields_unknown(arguments->own, name, where, AR_EUSAGE, err);
+    const bool known = arguments->point && ar_fields_find(&ar_point_fields, name) >= 0;
+    if (known) return ar_point_set(arguments->point, name, value, where, err);
+    const bool ours = !arguments->point ||
+                      (arguments->own &&
+                       fewest_edits(arguments->own, name) <= fewest_edits(&ar_point_fields, name));
+    return ar_fields_unknown(ours ? arguments->own : &ar_point_fields, name, where, AR_EUSAGE, err);
 }
 
 static bool is_flag(const char *argument, const char *brief, const char *full) {
@@ -71,7 +85,8 @@ static ar_status set_key(void *user, const char *key, const char *value, int lin
     const file_reader *reader = user;
     char where[AR_TEXT_MAX];
     const int i = ar_fields_find(&ar_point_fields, key);
-    snprintf(where, sizeof where, "%s:%d: %s", reader->path, line, i < 0 ? "" : key);
+    snprintf(where, sizeof where, "%s:%d%s%s", reader->path, line, i < 0 ? "" : ": ",
+             i < 0 ? "" : key);
     if (i >= 0 && reader->options >> i & 1) return AR_OK;
     return ar_point_set(reader->point, key, value, where, err);
 }
@@ -82,6 +97,13 @@ ar_status ar_point_read(ar_point *point, const char *path, ar_err *err) {
     return ar_ini_each(path, "point", set_key, &reader, err);
 }
 
+/* Does an INI file give the text back as it is? */
+static bool plain(const char *text) {
+    const size_t length = strlen(text);
+    return length == 0 ||
+           (text[0] != ' ' && text[0] != ';' && text[length - 1] != ' ' && !strstr(text, " ;"));
+}
+
 ar_status ar_point_write(const ar_point *point, const char *path, ar_err *err) {
     char text[AR_TEXT_MAX];
     FILE *out = fopen(path, "w");
@@ -89,7 +111,14 @@ ar_status ar_point_write(const ar_point *point, const char *path, ar_err *err) {
     fprintf(out, "[point]\n");
     for (size_t i = 0; i < ar_point_fields.count; i++) {
         ar_field_format(&ar_point_fields.field[i], point, text, sizeof text);
-        if (text[0]) fprintf(out, "%s = %s\n", ar_point_fields.field[i].name, text);
+        if (!plain(text)) {
+            fclose(out);
+            return ar_fail(err, AR_EUSAGE,
+                           "%s = '%s': a text in a file has no blank at its ends, no ';' at its "
+                           "start or behind a blank",
+                           ar_point_fields.field[i].name, text);
+        }
+        fprintf(out, "%s = %s\n", ar_point_fields.field[i].name, text);
     }
     const bool written = !ferror(out);
     if (fclose(out) != 0 || !written)

@@ -139,14 +139,18 @@ static ar_status launch_point(ar_asked engine, const ar_question *q, const ar_sc
     return AR_OK;
 }
 
-static ar_status check_memory(const ar_question *q, ar_err *err) {
-    if (q->point->compute != AR_REAL) return AR_OK;
-    double needed_B = 0;
-    for (int32_t r = 0; r < q->layout.stages; r++)
-        needed_B += ar_memory_rank_B(q->point, &q->layout, &q->plans[r]);
+static ar_status check_memory(ar_asked engine, const ar_point *point, ar_err *err) {
+    double all_B = 0;
+    if (engine == AR_ASK_SIM && point->compute == AR_MODELLED) return AR_OK;
+    for (int32_t r = 0; r < point->stages; r++) {
+        double rank_B = 0;
+        const ar_status status = ar_memory_rank_B(point, engine == AR_ASK_SIM, r, &rank_B, err);
+        if (status != AR_OK) return status;
+        all_B += rank_B;
+    }
     char whose[64];
-    snprintf(whose, sizeof whose, "%d ranks", (int)q->layout.stages);
-    return ar_memory_check(needed_B, whose, err);
+    snprintf(whose, sizeof whose, "%lld ranks", (long long)point->stages);
+    return ar_memory_check(all_B, whose, err);
 }
 
 static ar_status ask_engine(ar_asked engine, const ar_point *point, const char *dir,
@@ -156,7 +160,7 @@ static ar_status ask_engine(ar_asked engine, const ar_point *point, const char *
     ar_place place = {0};
     ar_status status = ar_question_open(point, false, &q, err);
     if (status != AR_OK) return status;
-    status = check_memory(&q, err);
+    status = check_memory(engine, point, err);
     if (status == AR_OK) status = ar_scratch_open(&scratch, err);
     if (status == AR_OK) {
         if (engine == AR_ASK_SIM) status = ar_place_open(point, &q.layout, &place, err);

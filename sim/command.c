@@ -112,7 +112,9 @@ ar_status ar_command_run(const ar_point *point, const ar_scratch *scratch, const
                  add(command, &n, "1");
     snprintf(command->settings, sizeof command->settings, "%lld ranks on %ld cores%s",
              (long long)point->stages, sysconf(_SC_NPROCESSORS_ONLN),
-             crowded ? ", mpi_yield_when_idle 1: times say little" : "");
+             crowded       ? ", mpi_yield_when_idle 1: times say little"
+             : point->bind ? ", each bound to one"
+                           : "");
     enough = enough && add_rank_program(command, &n, program, scratch, dir, timeline);
     return close_command(command, enough, err);
 }

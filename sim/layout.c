@@ -51,6 +51,39 @@ static int32_t history_after(const ar_layout *layout, int32_t last) {
     return last / layout->block + 1;
 }
 
+static void assign_layers(const ar_point *point, const int64_t *share, ar_layout *layout) {
+    int64_t done = 0;
+    for (int32_t c = 0; c < layout->chunks; c++) {
+        ar_chunk *chunk = &layout->chunk[c];
+        const int64_t end = (done + share[c]) * point->unit;
+        chunk->first = (int32_t)(done * point->unit) + 1;
+        chunk->last = (int32_t)(end < point->layers ? end : point->layers);
+        if (share[c] == 0) chunk->last = chunk->first - 1;
+        done += share[c];
+        const int32_t finished = chunk->last < layout->layers ? chunk->last : layout->layers;
+        chunk->history = history_after(layout, finished);
+        chunk->partial =
+            layout->block == 0 || (finished < layout->layers && finished % layout->block != 0);
+    }
+}
+
+/* Looped placement. newest: [stages], scratch. */
+static void place_chunks(ar_layout *layout, int32_t *newest) {
+    for (int32_t r = 0; r < layout->stages; r++)
+        newest[r] = -1;
+    for (int32_t c = 0; c < layout->chunks; c++) {
+        ar_chunk *chunk = &layout->chunk[c];
+        chunk->rank = c % layout->stages;
+        chunk->previous = newest[chunk->rank];
+        chunk->next = -1;
+        if (chunk->previous >= 0)
+            layout->chunk[chunk->previous].next = c;
+        else
+            layout->first_chunk[chunk->rank] = c;
+        newest[chunk->rank] = c;
+    }
+}
+
 ar_status ar_layout_make(const ar_point *point, ar_layout *layout, ar_err *err) {
     const int64_t units = (point->layers + point->unit - 1) / point->unit;
     const int32_t chunks = (int32_t)(point->stages * point->virtual_stages);
@@ -63,44 +96,30 @@ ar_status ar_layout_make(const ar_point *point, ar_layout *layout, ar_err *err) 
         made.block =
             (int32_t)ar_mechanism_block((ar_mechanism_id)point->mechanism, (size_t)point->block);
     int64_t *share = calloc((size_t)chunks, sizeof *share);
+    int32_t *newest = calloc((size_t)made.stages, sizeof *newest);
     made.chunk = calloc((size_t)chunks, sizeof *made.chunk);
-    if (!share || !made.chunk) {
-        free(share);
-        free(made.chunk);
-        return ar_fail(err, AR_ERUN, "out of memory for a layout of %d chunks", (int)chunks);
-    }
-    const ar_status status = split_units(point, units, chunks, share, err);
-    if (status != AR_OK) {
-        free(share);
-        free(made.chunk);
-        return status;
-    }
-    int64_t done = 0;
-    for (int32_t c = 0; c < chunks; c++) {
-        ar_chunk *chunk = &made.chunk[c];
-        const int64_t end = (done + share[c]) * point->unit;
-        chunk->first = (int32_t)(done * point->unit) + 1;
-        chunk->last = (int32_t)(end < point->layers ? end : point->layers);
-        if (share[c] == 0) chunk->last = chunk->first - 1;
-        done += share[c];
-        const int32_t finished = (int32_t)(chunk->last < made.layers ? chunk->last : made.layers);
-        chunk->history = history_after(&made, finished);
-        chunk->partial = made.block == 0 || (finished < made.layers && finished % made.block != 0);
-        chunk->rank = c % made.stages;
-        chunk->previous = -1;
-        chunk->next = -1;
-        for (int32_t back = c - 1; back >= 0 && chunk->previous < 0; back--)
-            if (made.chunk[back].rank == chunk->rank) chunk->previous = back;
-        if (chunk->previous >= 0) made.chunk[chunk->previous].next = c;
+    made.first_chunk = calloc((size_t)made.stages, sizeof *made.first_chunk);
+    ar_status status = AR_OK;
+    if (!share || !newest || !made.chunk || !made.first_chunk)
+        status = ar_fail(err, AR_ERUN, "out of memory for a layout of %d chunks", (int)chunks);
+    if (status == AR_OK) status = split_units(point, units, chunks, share, err);
+    if (status == AR_OK) {
+        assign_layers(point, share, &made);
+        place_chunks(&made, newest);
+        *layout = made;
+    } else {
+        ar_layout_free(&made);
     }
     free(share);
-    *layout = made;
-    return AR_OK;
+    free(newest);
+    return status;
 }
 
 void ar_layout_free(ar_layout *layout) {
     free(layout->chunk);
+    free(layout->first_chunk);
     layout->chunk = NULL;
+    layout->first_chunk = NULL;
 }
 
 int32_t ar_layout_blocks(const ar_layout *layout) {

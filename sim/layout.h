@@ -21,6 +21,7 @@ typedef struct {
     int32_t first_source; /* 0: the embedding travels; 1: every rank makes its own */
     int32_t stream;       /* vectors of running state that a hop carries when partial */
     ar_chunk *chunk;      /* [chunks] */
+    int32_t *first_chunk; /* [stages]: of each rank */
 } ar_layout;
 
 /* Source ids: 0 the embedding, n block n. */

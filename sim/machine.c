@@ -30,23 +30,11 @@ ar_status ar_machine_bind(const ar_point *point, MPI_Comm comm, ar_err *err) {
 }
 
 ar_status ar_machine_check_memory(const ar_point *point, MPI_Comm comm, ar_err *err) {
-    if (point->compute != AR_REAL) return AR_OK;
-    int rank = 0;
-    MPI_Comm_rank(comm, &rank);
-    ar_layout layout;
-    ar_plan plan;
+    int rank = 0, ranks = 0;
     double mine_B = 0, all_B = 0;
-    ar_status status = ar_layout_make(point, &layout, err);
-    if (status == AR_OK) {
-        status = ar_plan_make(point, &layout, rank, &plan, err);
-        if (status == AR_OK) {
-            mine_B = ar_memory_rank_B(point, &layout, &plan);
-            ar_plan_free(&plan);
-        }
-        ar_layout_free(&layout);
-    }
+    MPI_Comm_rank(comm, &rank);
+    const ar_status status = ar_memory_rank_B(point, ar_engine_simulates(), rank, &mine_B, err);
     MPI_Comm local = local_ranks(comm);
-    int ranks = 0;
     MPI_Comm_size(local, &ranks);
     MPI_Allreduce(&mine_B, &all_B, 1, MPI_DOUBLE, MPI_SUM, local);
     MPI_Comm_free(&local);

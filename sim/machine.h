@@ -11,7 +11,7 @@
  * done in a simulation, or where the node has fewer cores than ranks. Collective. */
 ar_status ar_machine_bind(const ar_point *point, MPI_Comm comm, ar_err *err);
 
-/* Real compute: do the ranks of this node fit in its free memory? Collective. */
+/* Do the ranks of this node fit in its free memory? Collective. */
 ar_status ar_machine_check_memory(const ar_point *point, MPI_Comm comm, ar_err *err);
 
 #endif

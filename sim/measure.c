@@ -66,13 +66,8 @@ static void gather_counts(ar_step *step, double *busy_s, int64_t sums[3]) {
 static void gather_chunk_times(ar_step *step) {
     const ar_layout *layout = &step->layout;
     if (step->point->compute == AR_MODELLED) return; /* every rank has them all */
-    if (!ar_engine_simulates()) {
-        const double share =
-            (double)step->point->virtual_stages * (double)step->point->microbatches;
-        for (int32_t c = 0; c < layout->chunks; c++)
-            if (layout->chunk[c].rank == step->plan.rank)
-                step->forward_s[c] = step->times.busy_s / share;
-    }
+    for (int32_t c = 0; step->times.chunk_s && c < layout->chunks; c++)
+        step->forward_s[c] = step->times.chunk_s[c] / (double)step->point->microbatches;
     for (int32_t c = 0; c < layout->chunks; c++)
         if (layout->chunk[c].rank != step->plan.rank) step->forward_s[c] = 0;
     if (step->plan.rank == 0)

@@ -1,12 +1,14 @@
 #ifndef AR_MEMORY_H
 #define AR_MEMORY_H
 
-/* Memory of real compute, asked before anything is allocated. */
+/* Memory of a run, asked before anything is allocated. */
 
 #include "plan.h"
 
-/* Bytes that one rank allocates, message buffers included. */
-double ar_memory_rank_B(const ar_point *point, const ar_layout *layout, const ar_plan *plan);
+/* Bytes that one rank allocates for the step and its baseline, message buffers
+ * included: real compute's tensors; modelled compute's payloads, unless simulated. */
+ar_status ar_memory_rank_B(const ar_point *point, bool simulated, int32_t rank, double *bytes,
+                           ar_err *err);
 
 /* Memory of this machine that programs may take now. */
 double ar_memory_available_B(void);

@@ -49,7 +49,7 @@ static void add_task(const ar_point *point, const ar_layout *layout, ar_task tas
     if (task_receives(layout, task)) add(plan, AR_WAIT, task, 0, 0);
     if (!task.backward) add(plan, AR_KEEP, task, kept, before);
     add(plan, AR_COMPUTE, task, 0, 0);
-    if (!task.backward) add(plan, AR_KEEP, task, kept > before ? kept : before, after);
+    if (!task.backward) add(plan, AR_KEEP, task, before, after);
     if (task_sends(layout, task)) add(plan, AR_SEND, task, 0, 0);
     if (point->pass == AR_TRAIN) {
         if (task.backward) add(plan, AR_RELEASE, task, kept, after);

@@ -74,7 +74,7 @@ static double *number(const ar_field *field, ar_result *result) {
 
 static void format(const ar_field *field, const ar_result *result, char *text, size_t size) {
     text[0] = '\0';
-    if (field->type == AR_FIELD_QUANTITY && isnan(*number(field, (ar_result *)result))) return;
+    if (field->type == AR_FIELD_QUANTITY && !isfinite(*number(field, (ar_result *)result))) return;
     ar_field_format(field, result, text, size);
 }
 
@@ -90,7 +90,7 @@ void ar_result_fail(ar_result *result, const char *reason) {
     snprintf(result->status, sizeof result->status, "failed");
     snprintf(result->reason, sizeof result->reason, "%s", reason);
     for (char *c = result->reason; *c; c++)
-        if ((unsigned char)*c < ' ') *c = ' ';
+        if ((unsigned char)*c < ' ' || *c == 127) *c = ' ';
 }
 
 ar_status ar_result_write(const ar_result *result, const char *path, ar_err *err) {
@@ -158,6 +158,7 @@ static void write_row(FILE *out, const ar_point *point, const ar_result *result)
 }
 
 static ar_status results_path(const char *dir, char *path, size_t size, ar_err *err) {
+    if (dir[0] == '\0') return ar_fail(err, AR_EUSAGE, "--output: the directory's name is empty");
     if (snprintf(path, size, "%s/results.csv", dir) >= (int)size)
         return ar_fail(err, AR_EUSAGE, "%s: the path is too long", dir);
     return AR_OK;
@@ -186,7 +187,9 @@ static ar_status check_header(const char *path, ar_err *err) {
     if (!memory) return ar_fail(err, AR_ERUN, "out of memory");
     write_header(memory);
     fclose(memory);
-    FILE *in = fopen(path, "r");
+    struct stat about; /* /dev/full has no end */
+    const bool regular = stat(path, &about) == 0 && S_ISREG(about.st_mode);
+    FILE *in = regular ? fopen(path, "r") : NULL;
     char *theirs = NULL;
     size_t room = 0;
     const ssize_t length = in ? getline(&theirs, &room, in) : -1;
@@ -221,13 +224,16 @@ ar_status ar_row_append(const char *dir, const ar_point *point, const ar_result 
     if (status != AR_OK) return status;
     FILE *out = fopen(path, "a");
     if (!out) return ar_fail(err, AR_ERUN, "%s: cannot write: %s", path, strerror(errno));
-    struct stat about;
-    if (fstat(fileno(out), &about) == 0 && about.st_size == 0) write_header(out);
+    struct stat before = {0};
+    if (fstat(fileno(out), &before) == 0 && before.st_size == 0) write_header(out);
     write_row(out, point, result);
     const bool written = fflush(out) == 0 && !ferror(out) && fsync(fileno(out)) == 0;
-    if (fclose(out) != 0 || !written)
-        return ar_fail(err, AR_ERUN, "%s: the row could not be written: %s", path, strerror(errno));
-    return AR_OK;
+    const int why = errno;
+    if (fclose(out) == 0 && written) return AR_OK;
+    /* half a row would spoil those before and behind it */
+    const bool whole = !S_ISREG(before.st_mode) || truncate(path, before.st_size) == 0;
+    return ar_fail(err, AR_ERUN, "%s: the row could not be written: %s%s", path, strerror(why),
+                   whole ? "" : "; the last line is incomplete");
 }
 
 ar_status ar_timeline_name(const char *dir, char *name, size_t size, ar_err *err) {

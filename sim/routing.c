@@ -53,6 +53,7 @@ ar_routing_sum ar_routing_total(const ar_point *point, const ar_layout *layout, 
         sum.embeddings += hop.from == 0 && hop.to > 0;
         if (vectors > sum.peak_vectors) sum.peak_vectors = vectors;
     }
-    sum.bytes = ar_routing_bytes(point, sum.vectors);
+    if (__builtin_mul_overflow(sum.vectors, ar_routing_bytes(point, 1), &sum.bytes))
+        sum.bytes = INT64_MAX; /* the point is refused for its peak */
     return sum;
 }

@@ -71,8 +71,8 @@ ar_status ar_schedule_make(const ar_point *point, const ar_layout *layout, int32
         return ar_fail(err, AR_ERUN, "out of memory for a schedule of %zu tasks", most);
     }
     size_t mine = 0;
-    for (int32_t c = 0; c < layout->chunks; c++)
-        if (layout->chunk[c].rank == rank) chunk[mine++] = c;
+    for (int32_t c = layout->first_chunk[rank]; c >= 0; c = layout->chunk[c].next)
+        chunk[mine++] = c;
     if (point->schedule == AR_GPIPE)
         gpipe(point, chunk, &made);
     else

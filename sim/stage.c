@@ -37,6 +37,8 @@ void ar_stage_run(const ar_point *point, const ar_layout *layout, const ar_plan 
                   const ar_work *work, ar_transport *transport, ar_stage_times *times) {
     ar_transport_reset(transport);
     times->busy_s = 0;
+    for (int32_t c = 0; times->chunk_s && c < layout->chunks; c++)
+        times->chunk_s[c] = 0;
     times->events = 0;
     const double zero_s = ar_engine_start(transport->comm);
     for (size_t i = 0; i < plan->count; i++) {
@@ -46,7 +48,11 @@ void ar_stage_run(const ar_point *point, const ar_layout *layout, const ar_plan 
         act(point, layout, work, transport, action);
         if (!timed) continue;
         const double end_s = ar_engine_now_s();
-        if (action->kind == AR_COMPUTE) times->busy_s += end_s - start_s;
+        if (action->kind == AR_COMPUTE) {
+            times->busy_s += end_s - start_s;
+            if (times->chunk_s && !action->backward)
+                times->chunk_s[action->chunk] += end_s - start_s;
+        }
         if (times->event)
             times->event[times->events++] = (ar_event){*action, start_s - zero_s, end_s - zero_s};
     }

@@ -33,6 +33,8 @@ ar_status ar_step_open(ar_step *step, const ar_point *point, const ar_device *de
     if (status != AR_OK) return status;
     step->forward_s = calloc((size_t)step->layout.chunks, sizeof *step->forward_s);
     step->backward_s = calloc((size_t)step->layout.chunks, sizeof *step->backward_s);
+    if (point->compute == AR_REAL && !ar_engine_simulates())
+        step->times.chunk_s = calloc((size_t)step->layout.chunks, sizeof(double));
     if (!step->forward_s || !step->backward_s) status = ar_fail(err, AR_ERUN, "out of memory");
     if (status == AR_OK) status = ar_plan_make(point, &step->layout, rank, &step->plan, err);
     if (status == AR_OK) status = open_work(step, device, rank, err);
@@ -56,6 +58,7 @@ void ar_step_close(ar_step *step) {
     free(step->forward_s);
     free(step->backward_s);
     free(step->times.event);
+    free(step->times.chunk_s);
     memset(step, 0, sizeof *step);
 }
 

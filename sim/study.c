@@ -58,19 +58,26 @@ static ar_status add_value(axis *a, char *text, const char *where, ar_err *err) 
     char **row = &a->value[a->count * a->keys];
     memset(row, 0, a->keys * sizeof *row);
     a->count++;
+    size_t values = 1;
+    for (const char *c = text; a->keys > 1 && *c; c++)
+        values += *c == ':';
+    if (values != a->keys)
+        return ar_fail(err, AR_EINPUT, "%s: '%s' has %zu value%s for %zu keys; part them by ':'",
+                       where, text, values, values == 1 ? "" : "s", a->keys);
     char *rest = text;
     for (size_t k = 0; k < a->keys; k++) {
-        if (!rest)
-            return ar_fail(err, AR_EINPUT,
-                           "%s: '%s' has %zu value%s for %zu keys; part them by ':'", where, text,
-                           k, k == 1 ? "" : "s", a->keys);
         char *value = a->keys == 1 ? trim(rest) : cut(rest, ':', &rest);
         row[k] = strdup(value);
         if (!row[k]) return ar_fail(err, AR_ERUN, "out of memory");
     }
-    if (a->keys > 1 && rest)
-        return ar_fail(err, AR_EINPUT, "%s: more values than the %zu keys", where, a->keys);
     return AR_OK;
+}
+
+/* A split has commas of its own. */
+static char separator_of(const axis *a) {
+    for (size_t k = 0; k < a->keys; k++)
+        if (strcmp(a->key[k], "split") == 0) return '|';
+    return ',';
 }
 
 static ar_status add_axis(void *user, const char *key, const char *value, int line, ar_err *err) {
@@ -85,8 +92,8 @@ static ar_status add_axis(void *user, const char *key, const char *value, int li
     axis *a = &study->axes[study->axis_count++];
     a->line = line;
     ar_status status = add_keys(a, keys, where, err);
-    const char separator = status == AR_OK && strcmp(a->key[0], "split") == 0 ? '|' : ',';
     if (status != AR_OK) return status;
+    const char separator = separator_of(a);
     char *rest = values;
     do {
         char *item = cut(rest, separator, &rest);
@@ -97,55 +104,64 @@ static ar_status add_axis(void *user, const char *key, const char *value, int li
 
 /* ---- points ---- */
 
-static ar_status set_engine(const char *text, const char *where, ar_asked *engine, ar_err *err) {
+/* A point while its keys are set. */
+typedef struct {
+    ar_point *point;
+    ar_asked engine;
+    bool engine_given;
+} draft;
+
+static draft draft_start(ar_point *point) {
+    ar_point_init(point);
+    point->bad = AR_EINPUT;
+    return (draft){point, AR_ASK_SIM, false};
+}
+
+static ar_status set_engine(const char *text, const char *where, draft *d, ar_err *err) {
+    if (d->engine_given) return ar_fail(err, AR_EINPUT, "%s: 'engine' is given twice", where);
+    d->engine_given = true;
     for (int e = 0; ar_asked_names[e]; e++) {
         if (strcmp(text, ar_asked_names[e]) != 0) continue;
-        *engine = (ar_asked)e;
+        d->engine = (ar_asked)e;
         return AR_OK;
     }
     return ar_fail(err, AR_EINPUT, "%s = %s: legal: plan, sim, run", where, text);
 }
 
-static ar_status set_keys(const ar_study *study, const axis *a, size_t choice, ar_point *point,
-                          ar_asked *engine, ar_err *err) {
+static ar_status set_keys(const ar_study *study, const axis *a, size_t choice, draft *d,
+                          ar_err *err) {
     char where[1200];
     for (size_t k = 0; k < a->keys; k++) {
         const char *value = a->value[choice * a->keys + k];
         snprintf(where, sizeof where, "%s:%d: %s", study->path, a->line, a->key[k]);
         const ar_status status = strcmp(a->key[k], "engine") == 0
-                                     ? set_engine(value, where, engine, err)
-                                     : ar_point_set(point, a->key[k], value, where, err);
+                                     ? set_engine(value, where, d, err)
+                                     : ar_point_set(d->point, a->key[k], value, where, err);
         if (status != AR_OK) return status;
     }
     return AR_OK;
 }
 
-static void start_point(ar_point *point, ar_asked *engine) {
-    ar_point_init(point);
-    point->bad = AR_EINPUT;
-    *engine = AR_ASK_SIM;
-}
-
 /* Every value of every key parses, whatever the others are. */
 static ar_status check_values(ar_study *study, ar_err *err) {
     ar_point point;
-    ar_asked engine;
+    draft d;
     ar_status status = AR_OK;
     study->points = 1;
     for (size_t i = 0; i < study->axis_count; i++) {
         const axis *a = &study->axes[i];
         for (size_t choice = 0; choice < a->count && status == AR_OK; choice++) {
-            start_point(&point, &engine);
-            status = set_keys(study, a, choice, &point, &engine, err);
+            d = draft_start(&point);
+            status = set_keys(study, a, choice, &d, err);
         }
         if (status != AR_OK) return status;
         study->points *= a->count;
         if (study->points > POINTS_MAX)
             return ar_fail(err, AR_EINPUT, "%s: more than %d points", study->path, POINTS_MAX);
     }
-    start_point(&point, &engine); /* no key in two lines */
+    d = draft_start(&point); /* no key in two lines */
     for (size_t i = 0; i < study->axis_count && status == AR_OK; i++)
-        status = set_keys(study, &study->axes[i], 0, &point, &engine, err);
+        status = set_keys(study, &study->axes[i], 0, &d, err);
     return status;
 }
 
@@ -182,12 +198,13 @@ size_t ar_study_points(const ar_study *study) {
 
 ar_status ar_study_point(const ar_study *study, size_t i, ar_point *point, ar_asked *engine,
                          ar_err *err) {
-    start_point(point, engine);
+    draft d = draft_start(point);
     for (size_t k = study->axis_count; k-- > 0;) {
         const axis *a = &study->axes[k];
-        const ar_status status = set_keys(study, a, i % a->count, point, engine, err);
+        const ar_status status = set_keys(study, a, i % a->count, &d, err);
         if (status != AR_OK) return status;
         i /= a->count;
     }
+    *engine = d.engine;
     return ar_point_complete(point, err);
 }

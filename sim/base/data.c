@@ -1,4 +1,6 @@
 #include "data.h"
+#include "edits.h"
+#include "version.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -37,13 +39,9 @@ static size_t list_folders(const data_kind *kind, char folder[FOLDERS][PATH_SIZE
     const char *own = getenv("ATTNRES_DATA");
     if (own && *own && snprintf(folder[count], PATH_SIZE, "%s/%s", own, kind->kind) < PATH_SIZE)
         count++;
-#ifdef AR_DATADIR
-    snprintf(folder[count++], PATH_SIZE, "%s/%s", AR_DATADIR, kind->kind);
-#endif
-#ifdef AR_SOURCEDIR
     for (size_t i = 0; i < 2 && kind->source[i]; i++)
         snprintf(folder[count++], PATH_SIZE, "%s/%s", AR_SOURCEDIR, kind->source[i]);
-#endif
+    snprintf(folder[count++], PATH_SIZE, "%s/%s", AR_DATADIR, kind->kind);
     return count;
 }
 
@@ -89,34 +87,14 @@ static size_t list_names(char folder[FOLDERS][PATH_SIZE], size_t folders, const 
     return unique;
 }
 
-/* Insertions, deletions and replacements that make b of a. */
-static size_t distance(const char *a, const char *b) {
-    size_t row[NAME_SIZE];
-    const size_t n = strlen(b);
-    for (size_t j = 0; j <= n; j++)
-        row[j] = j;
-    for (size_t i = 0; a[i]; i++) {
-        size_t diagonal = row[0];
-        row[0] = i + 1;
-        for (size_t j = 0; j < n; j++) {
-            const size_t replace = diagonal + (a[i] != b[j]);
-            const size_t skip = (row[j] < row[j + 1] ? row[j] : row[j + 1]) + 1;
-            diagonal = row[j + 1];
-            row[j + 1] = skip < replace ? skip : replace;
-        }
-    }
-    return row[n];
-}
-
 /* The name meant: one that begins so ("h100"), or else the fewest edits away. */
 static const char *nearest(const char *text, char name[NAMES][NAME_SIZE], size_t names) {
     const char *best = NULL;
-    size_t edits = strlen(text) / 2 + 1;
-    if (strlen(text) >= NAME_SIZE) return NULL;
+    size_t fewest = strlen(text) / 2 + 1;
     for (size_t i = 0; i < names; i++) {
         if (*text && strncmp(name[i], text, strlen(text)) == 0) return name[i];
-        const size_t d = distance(text, name[i]);
-        if (d < edits) edits = d, best = name[i];
+        const size_t edits = ar_edits(text, name[i]);
+        if (edits < fewest) fewest = edits, best = name[i];
     }
     return best;
 }
@@ -130,7 +108,7 @@ static ar_status refuse(const data_kind *kind, const char *text, const char *suf
     size_t used = 0;
     for (size_t i = 0; i < names && used < sizeof legal; i++)
         used += (size_t)snprintf(legal + used, sizeof legal - used, "%s%s", i ? ", " : "", name[i]);
-    if (best) snprintf(hint, sizeof hint, "did you mean '%s'? ", best);
+    if (best) snprintf(hint, sizeof hint, "did you mean '%.60s'? ", best);
     return ar_fail(err, bad, "unknown %s '%.*s'; %slegal: %s%sthe path of a %s file", kind->one,
                    SHOWN, text, hint, legal, names ? ", or " : "", suffix);
 }

@@ -13,9 +13,9 @@
  * A name with a '/' in it, or that ends in suffix, is a path and is taken as it is.
  * Any other is looked up as <folder>/<name><suffix>, in this order:
  *   $ATTNRES_DATA/<kind>          what the user set
- *   AR_DATADIR/<kind>             the installed files
  *   AR_SOURCEDIR/<source folder>  the files of the build's own source
- * (macros of the compile line; one that is not defined is left out.)
+ *   AR_DATADIR/<kind>             the installed files
+ * (both as the build set them.)
  *
  * path[size] gets the file, which is a regular file and was readable just now. On
  * failure the status is `bad`; the message of an unknown name lists the known ones,

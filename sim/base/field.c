@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "edits.h"
 #include "ini.h"
 
 /* Names in messages: a text of the user's is cut there. */
@@ -144,27 +145,6 @@ void ar_field_format(const ar_field *field, const void *object, char *text, size
 
 /* ---- unknown names ---- */
 
-/* Edits (insert, delete, replace) that make b of a; SIZE_MAX for long names. */
-static size_t edits(const char *a, const char *b) {
-    size_t row[NAME_MAX_LENGTH + 1];
-    const size_t n = strlen(b);
-    if (n > NAME_MAX_LENGTH || strlen(a) > NAME_MAX_LENGTH) return SIZE_MAX;
-    for (size_t j = 0; j <= n; j++)
-        row[j] = j;
-    for (size_t i = 0; a[i]; i++) {
-        size_t diagonal = row[0];
-        row[0] = i + 1;
-        for (size_t j = 0; j < n; j++) {
-            const size_t replace =
-                diagonal + (a[i] != b[j] && !(is_hyphen(a[i]) && is_hyphen(b[j])));
-            const size_t shorter = (row[j] < row[j + 1] ? row[j] : row[j + 1]) + 1;
-            diagonal = row[j + 1];
-            row[j + 1] = replace < shorter ? replace : shorter;
-        }
-    }
-    return row[n];
-}
-
 /* Write a name as the user would: "--forward-time" as an option, as it is as a key. */
 static int write_name(char *text, size_t size, const char *name, bool option) {
     const int length = snprintf(text, size, "%s%s", option ? "--" : "", name);
@@ -183,7 +163,7 @@ ar_status ar_fields_unknown(const ar_fields *fields, const char *name, const cha
     char hint[128] = "", nearest[NAME_MAX_LENGTH + 8], legal[900] = "";
     for (size_t i = 0; i < fields->count && used < sizeof legal; i++) {
         const char *legal_name = fields->field[i].name;
-        const size_t distance = edits(name, legal_name);
+        const size_t distance = ar_edits(name, legal_name);
         if (distance <= best) {
             best = distance - (distance > 0);
             write_name(nearest, sizeof nearest, legal_name, option);
