@@ -52,6 +52,7 @@ all: $(programs) $(platforms) ## build attnres and its rank programs in build/
 	@$(if $(HAVE_MPI),:,echo "without Open MPI: no 'attnres run' (Debian: apt install libopenmpi-dev openmpi-bin)")
 	@$(if $(HAVE_SIMGRID),:,echo "without SimGrid: no 'attnres sim', no bounds over a platform (Debian: apt install simgrid libsimgrid-dev)")
 	@$(if $(HAVE_PAPI),:,echo "without PAPI: 'attnres topo' cannot probe hardware counters (Debian: apt install libpapi-dev)")
+	@$(if $(HAVE_VALGRIND),:,echo "without valgrind: no 'attnres bench --traffic cachesim' (Debian: apt install valgrind)")
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
