@@ -19,11 +19,13 @@ has = $(shell echo '\#include <$(1)>' | $(CC) -E - >/dev/null 2>&1 && echo yes)
 HAVE_SIMGRID := $(if $(call has,simgrid/engine.h),$(shell command -v $(SMPICC)))
 HAVE_PAPI := $(call has,papi.h)
 HAVE_MPI := $(shell command -v $(MPICC))
+# OpenMP, where the compiler can link it; without it kernels run one thread.
+OPENMP := $(shell echo 'int main(void){}' | $(CC) -fopenmp -x c - -o /dev/null 2>/dev/null && echo -fopenmp)
 HAVE_VALGRIND := $(call has,valgrind/callgrind.h)
 
 override CPPFLAGS += -D_POSIX_C_SOURCE=200809L -I$(B) \
   $(if $(HAVE_SIMGRID),-DHAVE_SIMGRID) $(if $(HAVE_PAPI),-DHAVE_PAPI) $(if $(HAVE_VALGRIND),-DHAVE_VALGRIND)
-FLAGS = -std=c17 -ffp-contract=off $(CFLAGS) $(WARN) $(SAN) -fPIC -fopenmp -MMD -MP
+FLAGS = -std=c17 -ffp-contract=off $(CFLAGS) $(WARN) $(SAN) -fPIC $(OPENMP) -MMD -MP
 
 # What each folder may see.
 see_base := -Isim/base
@@ -42,7 +44,7 @@ sim_src := $(filter-out $(mpi_src) $(engine_src) $(front_src),$(wildcard sim/*.c
 lib_src := $(wildcard sim/base/*.c kernels/*.c kernels/measure/*.c topologies/*.c reports/*.c) $(sim_src)
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 LIB := $(B)/libattnres.a
-LIBS := -lopenblas -lhwloc -lm
+LIBS := -lopenblas -lhwloc -lm $(OPENMP)
 FRONT_LIBS := $(LIBS) $(if $(HAVE_PAPI),-lpapi) $(if $(HAVE_SIMGRID),-lsimgrid)
 
 platforms := $(patsubst topologies/presets/%.ini,$(B)/platforms/%.xml,$(wildcard topologies/presets/*.ini))
@@ -79,11 +81,11 @@ $(B)/smpi/obj/%.o: sim/%.c ; $(call compile,$(SMPICC),$(see_sim))
 $(LIB): $(call obj,$(lib_src))
 	@rm -f $@ && ar rcs $@ $^
 $(B)/attnres: $(call obj,$(front_src)) $(LIB)
-	$(CC) $(SAN) -fopenmp -o $@ $^ $(FRONT_LIBS)
+	$(CC) $(SAN) -o $@ $^ $(FRONT_LIBS)
 $(B)/mpi/attnres-rank: $(patsubst sim/%.c,$(B)/mpi/obj/%.o,$(mpi_src) sim/engine_openmpi.c) $(LIB)
-	OMPI_CC=$(CC) $(MPICC) $(SAN) -fopenmp -o $@ $^ $(LIBS)
+	OMPI_CC=$(CC) $(MPICC) $(SAN) -o $@ $^ $(LIBS)
 $(B)/smpi/attnres-rank: $(patsubst sim/%.c,$(B)/smpi/obj/%.o,$(mpi_src) sim/engine_smpi.c) $(LIB)
-	$(SMPICC) $(SAN) -fopenmp -o $@ $^ $(LIBS)
+	$(SMPICC) $(SAN) -o $@ $^ $(LIBS)
 
 $(B)/platforms/%.xml: topologies/presets/%.ini $(B)/attnres
 	@mkdir -p $(@D)
