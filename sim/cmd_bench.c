@@ -91,6 +91,8 @@ static ar_status measure_all(const ar_bench_asked *asked, const ar_bench_sweep *
         talk(&row);
         if (asked->output[0]) status = ar_bench_append(asked->output, &row, err);
     }
+    if (status == AR_OK && rows == 0)
+        return ar_fail(err, AR_EUSAGE, "--form, --phase: none of these mechanisms has it");
     if (status != AR_OK || failed == 0) return status;
     return ar_fail(err, AR_ERUN, "%zu of %zu rows failed; each says why", failed, rows);
 }

@@ -32,7 +32,17 @@ static bool has_outputs(const ar_case *c) {
 }
 
 bool ar_subject_has_forms(ar_mechanism_id mechanism) {
-    return mechanism == AR_FULL || mechanism == AR_BLOCK;
+    const ar_mechanism *first = NULL;
+    for (int form = 0; ar_form_names[form]; form++) {
+        const ar_mechanism *kernels = ar_mechanism_find(mechanism, (ar_form)form);
+        if (kernels && first && kernels != first) return true;
+        if (kernels) first = kernels;
+    }
+    return false;
+}
+
+bool ar_subject_has_form(ar_mechanism_id mechanism, ar_form form) {
+    return ar_mechanism_find(mechanism, form) != NULL;
 }
 
 size_t ar_store_B(ar_store store) {

@@ -27,8 +27,9 @@ typedef struct {
     size_t threads; /* tokens are divided among them; at most tokens */
 } ar_case;
 
-/* Do the mechanism's forms differ? */
+/* Has the mechanism several forms? And is this one of them? */
 bool ar_subject_has_forms(ar_mechanism_id mechanism);
+bool ar_subject_has_form(ar_mechanism_id mechanism, ar_form form);
 
 /* Bytes of an element. */
 size_t ar_store_B(ar_store store);

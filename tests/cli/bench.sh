@@ -11,6 +11,7 @@ is "$(awk 'length > 100' out)" "" "bench --help has no long lines"
 fails_with 2 'legal: all, or a list of standard, ' "$ATTNRES" bench --mechanism blok
 fails_with 2 '--tokens 0: .*legal' "$ATTNRES" bench --tokens 0
 fails_with 2 '--width 8,x: |--width x: ' "$ATTNRES" bench --width 8,x
+fails_with 2 'none of these mechanisms has it' bench --mechanism block --form one-pass --phase 1
 fails_with 2 'did you mean' "$ATTNRES" bench --token 5
 
 fresh
