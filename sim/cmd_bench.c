@@ -21,9 +21,9 @@ static void help(void) {
 }
 
 static void print_titles(void) {
-    printf("%-11s %-9s %-5s %4s %3s %6s %5s %3s %6s %6s %6s %8s %9s %6s %7s %6s %s\n", "mechanism",
-           "form", "phase", "L", "S", "T", "d", "thr", "paper", "exact", "fused", "measured",
-           "median", "roof", "gflop/s", "error", "status");
+    printf("%-11s %-9s %-5s %-5s %4s %3s %6s %5s %3s %6s %6s %6s %8s %9s %6s %7s %6s %s\n",
+           "mechanism", "form", "phase", "dtype", "L", "S", "T", "d", "thr", "paper", "exact",
+           "fused", "measured", "median", "roof", "gflop/s", "error", "status");
 }
 
 static void cell(int width, const char *format, double value, const char *unit) {
@@ -34,9 +34,9 @@ static void cell(int width, const char *format, double value, const char *unit) 
 }
 
 static void print_row(const ar_bench_row *row) {
-    printf("%-11s %-9s %-5s %4lld %3lld %6lld %5lld %3lld", row->mechanism, row->form, row->phase,
-           (long long)row->layers, (long long)row->block, (long long)row->tokens,
-           (long long)row->width, (long long)row->threads);
+    printf("%-11s %-9s %-5s %-5s %4lld %3lld %6lld %5lld %3lld", row->mechanism, row->form,
+           row->phase, row->dtype, (long long)row->layers, (long long)row->block,
+           (long long)row->tokens, (long long)row->width, (long long)row->threads);
     cell(6, "%.2f", row->paper_elements, "");
     cell(6, "%.2f", row->exact_elements, "");
     cell(6, "%.2f", row->fused_elements, "");
