@@ -19,17 +19,21 @@ has = $(shell echo '\#include <$(1)>' | $(CC) -E - >/dev/null 2>&1 && echo yes)
 HAVE_SIMGRID := $(if $(call has,simgrid/engine.h),$(shell command -v $(SMPICC)))
 HAVE_PAPI := $(call has,papi.h)
 HAVE_MPI := $(shell command -v $(MPICC))
+# OpenMP, where the compiler can link it; without it kernels run one thread.
+OPENMP := $(shell echo 'int main(void){}' | $(CC) -fopenmp -x c - -o /dev/null 2>/dev/null && echo -fopenmp)
+HAVE_VALGRIND := $(call has,valgrind/callgrind.h)
 
 override CPPFLAGS += -D_POSIX_C_SOURCE=200809L -I$(B) \
-  $(if $(HAVE_SIMGRID),-DHAVE_SIMGRID) $(if $(HAVE_PAPI),-DHAVE_PAPI)
-FLAGS = -std=c17 $(CFLAGS) $(WARN) $(SAN) -fPIC -ffp-contract=off -fopenmp-simd -MMD -MP
+  $(if $(HAVE_SIMGRID),-DHAVE_SIMGRID) $(if $(HAVE_PAPI),-DHAVE_PAPI) $(if $(HAVE_VALGRIND),-DHAVE_VALGRIND)
+FLAGS = -std=c17 -ffp-contract=off $(CFLAGS) $(WARN) $(SAN) -fPIC $(OPENMP) -MMD -MP
 
 # What each folder may see.
 see_base := -Isim/base
 see_kernels := -Ikernels
+see_measure := -Ikernels/measure $(see_kernels) -Isim/base -Itopologies
 see_topologies := -Itopologies $(see_base)
 see_reports := -Ireports $(see_base) $(see_kernels)
-see_sim := -Isim $(see_base) $(see_kernels) -Itopologies -Ireports
+see_sim := -Isim $(see_base) $(see_kernels) -Ikernels/measure -Itopologies -Ireports
 
 # Sources that need MPI are built once for each engine; all others once.
 mpi_src := $(addprefix sim/,transport.c stage.c step.c work_modelled.c work_real.c verify.c \
@@ -37,10 +41,10 @@ mpi_src := $(addprefix sim/,transport.c stage.c step.c work_modelled.c work_real
 engine_src := sim/engine_openmpi.c sim/engine_smpi.c
 front_src := sim/attnres.c $(wildcard sim/cmd_*.c)
 sim_src := $(filter-out $(mpi_src) $(engine_src) $(front_src),$(wildcard sim/*.c))
-lib_src := $(wildcard sim/base/*.c kernels/*.c topologies/*.c reports/*.c) $(sim_src)
+lib_src := $(wildcard sim/base/*.c kernels/*.c kernels/measure/*.c topologies/*.c reports/*.c) $(sim_src)
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 LIB := $(B)/libattnres.a
-LIBS := -lopenblas -lhwloc -lm
+LIBS := -lopenblas -lhwloc -lm $(OPENMP)
 FRONT_LIBS := $(LIBS) $(if $(HAVE_PAPI),-lpapi) $(if $(HAVE_SIMGRID),-lsimgrid)
 
 platforms := $(patsubst topologies/presets/%.ini,$(B)/platforms/%.xml,$(wildcard topologies/presets/*.ini))
@@ -50,6 +54,7 @@ all: $(programs) $(platforms) ## build attnres and its rank programs in build/
 	@$(if $(HAVE_MPI),:,echo "without Open MPI: no 'attnres run' (Debian: apt install libopenmpi-dev openmpi-bin)")
 	@$(if $(HAVE_SIMGRID),:,echo "without SimGrid: no 'attnres sim', no bounds over a platform (Debian: apt install simgrid libsimgrid-dev)")
 	@$(if $(HAVE_PAPI),:,echo "without PAPI: 'attnres topo' cannot probe hardware counters (Debian: apt install libpapi-dev)")
+	@$(if $(HAVE_VALGRIND),:,echo "without valgrind: no 'attnres bench --traffic cachesim' (Debian: apt install valgrind)")
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -64,7 +69,9 @@ $(B)/obj/sim/result.o $(B)/obj/sim/attnres.o $(B)/obj/sim/base/data.o: $(B)/vers
 
 compile = @mkdir -p $(@D) && echo "  $(1) $<" && $(1) $(CPPFLAGS) $(2) $(FLAGS) -c $< -o $@
 $(B)/obj/sim/base/%.o: sim/base/%.c ; $(call compile,$(CC),$(see_base))
+$(B)/obj/kernels/measure/%.o: kernels/measure/%.c ; $(call compile,$(CC),$(see_measure))
 $(B)/obj/kernels/%.o: kernels/%.c ; $(call compile,$(CC),$(see_kernels))
+$(B)/obj/kernels/measure/peak.o: override CFLAGS += -ffp-contract=fast
 $(B)/obj/topologies/%.o: topologies/%.c ; $(call compile,$(CC),$(see_topologies))
 $(B)/obj/reports/%.o: reports/%.c ; $(call compile,$(CC),$(see_reports))
 $(B)/obj/sim/%.o: sim/%.c ; $(call compile,$(CC),$(see_sim))
@@ -125,7 +132,7 @@ lint: ## formatting, warnings as errors under gcc and clang, static analysis, sc
 	@shellcheck .ci/run .ci/deps.sh $$(git ls-files '*.sh')
 	@cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,portability,performance \
 	  --inline-suppr --suppress=missingIncludeSystem --suppress=preprocessorErrorDirective \
-	  -Isim -Isim/base -Ikernels -Itopologies -Ireports -I$(B) sim kernels topologies reports
+	  -Isim -Isim/base -Ikernels -Ikernels/measure -Itopologies -Ireports -I$(B) sim kernels topologies reports
 	@$(MAKE) --no-print-directory B=$(B)/lint-gcc CC=gcc CFLAGS='-O1 -Werror' all unit
 	@$(MAKE) --no-print-directory B=$(B)/lint-clang CC=clang CFLAGS='-O1 -Werror' all unit
 

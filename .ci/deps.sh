@@ -18,10 +18,13 @@ need() { # debian names, fedora names, spack names
 has_header hwloc.h || need 'libhwloc-dev' 'hwloc-devel' 'hwloc'
 has_header papi.h || need 'libpapi-dev' 'papi-devel' 'papi'
 has_openblas || need 'libopenblas-dev' 'openblas-devel' 'openblas'
+{ has_program valgrind && has_header valgrind/callgrind.h; } || need 'valgrind' 'valgrind valgrind-devel' 'valgrind'
 has_program gnuplot || need 'gnuplot-nox' 'gnuplot-minimal' 'gnuplot'
 if [ "${1:-}" = lint ]; then
     has_program clang-format || need 'clang-format' 'clang-tools-extra' 'llvm'
     has_program clang || need 'clang' 'clang' 'llvm'
+    echo 'int main(void){return 0;}' | clang -fopenmp -xc - -o /dev/null 2>/dev/null ||
+        need 'libomp-dev' 'libomp-devel' 'llvm-openmp'
     has_program cppcheck || need 'cppcheck' 'cppcheck' 'cppcheck'
     has_program shellcheck || need 'shellcheck' 'ShellCheck' 'shellcheck'
 fi
@@ -40,6 +43,6 @@ Missing, and this user cannot install packages here:
   Debian:  apt-get install$debian
   Fedora:  dnf install$fedora
   Spack:   spack install$spack
-SimGrid and PAPI may be absent: the build says what it then leaves out (make all).
+SimGrid, PAPI and valgrind may be absent: the build says what it then leaves out (make all).
 TEXT
 exit 1

@@ -115,9 +115,9 @@ void ar_section_memory(FILE *out, const ar_rows *rows) {
                   "Highway, DenseFormer and mHC have no kernel yet and are counted by definition. "
                   "*As run* is the column `exact_elements`: the same with the chunks of the rows, "
                   "which cut blocks. The traffic of the layers themselves is left out.");
-    if (ar_csv_column(&rows->csv, "measured_elements") < 0)
-        ar_prose(out, "Measured traffic (hardware counters or a cache simulator) is not in this "
-                      "report yet: the rows have no such column.");
+    ar_prose(out,
+             "Measured traffic and times are of the kernels, not of these rows: `attnres bench "
+             "--traffic cachesim -o` with this directory adds them.");
     for (size_t i = 0; i < rows->good_count; i++)
         if (ar_rows_first(rows, rows->good[i], ~same) == rows->good[i])
             write_model(out, rows, rows->good[i], same);

@@ -15,6 +15,8 @@ void ar_section_plots(FILE *out, const ar_rows *rows, const char *dir);
 void ar_section_timelines(FILE *out, const ar_rows *rows, const char *dir);
 void ar_section_wire(FILE *out, const ar_rows *rows);
 void ar_section_memory(FILE *out, const ar_rows *rows);
+void ar_section_bench(FILE *out, const char *dir);  /* from DIR/bench.csv, if it is there */
+void ar_section_mixing(FILE *out, const char *dir); /* from DIR/mixing.csv, if it is there */
 void ar_section_claims(FILE *out, const ar_rows *rows);
 void ar_section_failed(FILE *out, const ar_rows *rows);
 void ar_section_method(FILE *out, const ar_rows *rows);

@@ -19,7 +19,10 @@ static const command commands[] = {
     {"run", ar_cmd_run, "run a point on this machine's ranks (Open MPI)"},
     {"study", ar_cmd_study, "a file of points: every combination, a row as soon as each ends"},
     {"report", ar_cmd_report, "turn DIR/results.csv into report.md with plots"},
+    {"bench", ar_cmd_bench, "the residual kernels on this machine: time, roof, memory traffic"},
+    {"mixing", ar_cmd_mixing, "the depth mixing matrix of a mechanism, and its rank"},
     {"topo", ar_cmd_topo, "this machine's hardware; write platform files"},
+    {"cachesim-subject", ar_cmd_cachesim_subject, NULL}, /* hidden */
 };
 
 static void help(FILE *out) {
@@ -28,7 +31,7 @@ static void help(FILE *out) {
             "Usage: attnres COMMAND [option ...]\n\n",
             AR_VERSION);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        fprintf(out, "  %-8s%s\n", commands[i].name, commands[i].help);
+        if (commands[i].help) fprintf(out, "  %-8s%s\n", commands[i].name, commands[i].help);
     fprintf(out, "\nattnres COMMAND --help lists a command's options.\n"
                  "Exit codes: 0 fine, 1 a check failed, 2 usage, 3 bad input, 4 run failed.\n");
 }
@@ -52,8 +55,10 @@ static ar_status run(int argc, char **argv, ar_err *err) {
     }
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (strcmp(argv[1], commands[i].name) == 0) return commands[i].run(argc - 1, argv + 1, err);
-    return ar_fail(err, AR_EUSAGE,
-                   "'%.100s' is no command; legal: plan, sim, run, study, report, topo", argv[1]);
+    return ar_fail(
+        err, AR_EUSAGE,
+        "'%.100s' is no command; legal: plan, sim, run, study, report, bench, mixing, topo",
+        argv[1]);
 }
 
 int main(int argc, char **argv) {

@@ -10,6 +10,11 @@ ar_status ar_cmd_sim(int argc, char **argv, ar_err *err);
 ar_status ar_cmd_run(int argc, char **argv, ar_err *err);
 ar_status ar_cmd_study(int argc, char **argv, ar_err *err);
 ar_status ar_cmd_report(int argc, char **argv, ar_err *err);
+ar_status ar_cmd_bench(int argc, char **argv, ar_err *err);
+ar_status ar_cmd_mixing(int argc, char **argv, ar_err *err);
 ar_status ar_cmd_topo(int argc, char **argv, ar_err *err);
+
+/* Started by bench under valgrind; not for users. */
+ar_status ar_cmd_cachesim_subject(int argc, char **argv, ar_err *err);
 
 #endif

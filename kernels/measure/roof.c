@@ -1,0 +1,199 @@
+#include "roof.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+enum { LINE = 16 }; /* floats of a cache line */
+
+const ar_roof_about ar_roof_table[AR_ROOF_KERNELS] = {
+    [AR_ROOF_SUM] = {"sum", 1, 0, false},    [AR_ROOF_COPY] = {"copy", 1, 1, true},
+    [AR_ROOF_SCALE] = {"scale", 1, 1, true}, [AR_ROOF_UPDATE] = {"update", 2, 1, false},
+    [AR_ROOF_ADD] = {"add", 2, 1, true},     [AR_ROOF_TRIAD] = {"triad", 2, 1, true},
+};
+
+bool ar_roof_has_stream(void) {
+#if defined(__SSE2__)
+    return true;
+#else
+    return false;
+#endif
+}
+
+/* A line of c from a line of results; stream and the kernel are literals at every call. */
+static inline void put(float *restrict c, const float *restrict x, bool stream) {
+#if defined(__SSE2__)
+    if (stream) {
+        for (size_t k = 0; k < LINE; k += 4)
+            _mm_stream_ps(c + k, _mm_loadu_ps(x + k));
+        return;
+    }
+#endif
+    (void)stream;
+    for (size_t k = 0; k < LINE; k++)
+        c[k] = x[k];
+}
+
+static inline void run_lines(ar_roof_kernel kernel, bool stream, size_t n, const float *a,
+                             const float *b, float *c) {
+    for (size_t j = 0; j < n; j += LINE) {
+        float x[LINE];
+        for (size_t k = 0; k < LINE; k++)
+            x[k] = kernel == AR_ROOF_COPY     ? a[j + k]
+                   : kernel == AR_ROOF_SCALE  ? 3.0f * a[j + k]
+                   : kernel == AR_ROOF_UPDATE ? c[j + k] + a[j + k]
+                   : kernel == AR_ROOF_ADD    ? a[j + k] + b[j + k]
+                                              : a[j + k] + 3.0f * b[j + k];
+        put(c + j, x, stream);
+        __asm__ volatile("" ::: "memory"); /* no memcpy in its place */
+    }
+}
+
+static double run_sum(size_t n, const float *a) {
+    enum { WIDE = 4 * LINE };
+    float lane[WIDE] = {0};
+    size_t j = 0;
+    for (; j + WIDE <= n; j += WIDE)
+        for (size_t k = 0; k < WIDE; k++)
+            lane[k] += a[j + k];
+    for (; j < n; j++)
+        lane[j % WIDE] += a[j];
+    double sum = 0;
+    for (size_t k = 0; k < WIDE; k++)
+        sum += (double)lane[k];
+    return sum;
+}
+
+static void run_part(ar_roof_kernel kernel, bool stream, size_t n, const float *a, const float *b,
+                     float *c) {
+    switch (kernel) {
+    case AR_ROOF_COPY:
+        stream ? run_lines(AR_ROOF_COPY, true, n, a, b, c)
+               : run_lines(AR_ROOF_COPY, false, n, a, b, c);
+        return;
+    case AR_ROOF_SCALE:
+        stream ? run_lines(AR_ROOF_SCALE, true, n, a, b, c)
+               : run_lines(AR_ROOF_SCALE, false, n, a, b, c);
+        return;
+    case AR_ROOF_UPDATE:
+        run_lines(AR_ROOF_UPDATE, false, n, a, b, c);
+        return;
+    case AR_ROOF_ADD:
+        stream ? run_lines(AR_ROOF_ADD, true, n, a, b, c)
+               : run_lines(AR_ROOF_ADD, false, n, a, b, c);
+        return;
+    case AR_ROOF_TRIAD:
+        stream ? run_lines(AR_ROOF_TRIAD, true, n, a, b, c)
+               : run_lines(AR_ROOF_TRIAD, false, n, a, b, c);
+        return;
+    case AR_ROOF_SUM:
+    case AR_ROOF_KERNELS:
+        return;
+    }
+}
+
+/* First element of part i of `parts`, whole lines. */
+static size_t part(size_t n, size_t i, size_t parts) {
+    return n / LINE * i / parts * LINE;
+}
+
+double ar_roof_run(ar_roof_kernel kernel, bool stream, size_t threads, size_t n, const float *a,
+                   const float *b, float *c) {
+    double sum = 0;
+#pragma omp parallel for num_threads((int)threads) schedule(static, 1) reduction(+ : sum)
+    for (size_t i = 0; i < threads; i++) {
+        const size_t from = part(n, i, threads), count = part(n, i + 1, threads) - from;
+        if (kernel == AR_ROOF_SUM)
+            sum += run_sum(count, a + from);
+        else
+            run_part(kernel, stream, count, a + from, b + from, c + from);
+#if defined(__SSE2__)
+        _mm_sfence();
+#endif
+    }
+    return sum;
+}
+
+ar_status ar_roof_open(ar_roof *roof, size_t threads, double set_B, ar_err *err) {
+    memset(roof, 0, sizeof *roof);
+    if (!(set_B >= 3 * 64.0 * (double)threads && set_B < 1e15))
+        return ar_fail(err, AR_ERUN, "roof: a working set of %g B; legal: 192 B a thread or more",
+                       set_B);
+    roof->threads = threads;
+    roof->n = (size_t)(set_B / 3 / sizeof(float)) / LINE * LINE;
+    float **const array[] = {&roof->a, &roof->b, &roof->c};
+    for (size_t i = 0; i < 3; i++) {
+        *array[i] = aligned_alloc(64, roof->n * sizeof(float));
+        if (!*array[i]) {
+            ar_roof_close(roof);
+            return ar_fail(err, AR_ERUN, "roof: no memory for three arrays of %.3g B together",
+                           set_B);
+        }
+    }
+    float *const a = roof->a, *const b = roof->b, *const c = roof->c;
+    const size_t n = roof->n;
+#pragma omp parallel for num_threads((int)threads) schedule(static, 1)
+    for (size_t i = 0; i < threads; i++)
+        for (size_t j = part(n, i, threads); j < part(n, i + 1, threads); j++)
+            a[j] = 1.0f, b[j] = 2.0f, c[j] = 0.0f;
+    return AR_OK;
+}
+
+void ar_roof_close(ar_roof *roof) {
+    free(roof->a);
+    free(roof->b);
+    free(roof->c);
+    memset(roof, 0, sizeof *roof);
+}
+
+static double moved_B(const ar_roof *roof, ar_roof_kernel kernel) {
+    return (double)(ar_roof_table[kernel].reads + ar_roof_table[kernel].writes) * (double)roof->n *
+           sizeof(float);
+}
+
+static double best_Bps(ar_roof *roof, ar_roof_kernel kernel, bool stream) {
+    double best = INFINITY;
+    for (int i = 0; i < 3; i++) {
+        const double start = ar_clock_s();
+        roof->sum += ar_roof_run(kernel, stream, roof->threads, roof->n, roof->a, roof->b, roof->c);
+        const double took = ar_clock_s() - start;
+        best = took < best ? took : best;
+    }
+    return moved_B(roof, kernel) / best;
+}
+
+static double distance(ar_roof_kernel kernel, double share) {
+    const ar_roof_about *k = &ar_roof_table[kernel];
+    return fabs((double)k->writes / (double)(k->reads + k->writes) - share);
+}
+
+void ar_roof_choose(ar_roof *roof, double reads, double writes) {
+    const double share = reads + writes > 0 ? writes / (reads + writes) : 1.0 / 3.0;
+    double nearest = INFINITY, best = 0;
+    for (ar_roof_kernel k = 0; k < AR_ROOF_KERNELS; k++)
+        nearest = fmin(nearest, distance(k, share));
+    memset(roof->Bps, 0, sizeof roof->Bps);
+    for (ar_roof_kernel k = 0; k < AR_ROOF_KERNELS; k++) {
+        if (distance(k, share) > nearest + 1e-9) continue;
+        const int kinds = ar_roof_table[k].streams && ar_roof_has_stream() ? 2 : 1;
+        for (int s = 0; s < kinds; s++) {
+            roof->Bps[k][s] = best_Bps(roof, k, s);
+            if (roof->Bps[k][s] <= best) continue;
+            best = roof->Bps[k][s];
+            roof->kernel = k;
+            roof->stream = s;
+        }
+    }
+    roof->bytes = moved_B(roof, roof->kernel);
+}
+
+void ar_roof_repeat(ar_roof *roof) {
+    roof->sum +=
+        ar_roof_run(roof->kernel, roof->stream, roof->threads, roof->n, roof->a, roof->b, roof->c);
+}

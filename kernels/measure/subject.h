@@ -1,0 +1,85 @@
+#ifndef AR_SUBJECT_H
+#define AR_SUBJECT_H
+
+/* What is measured: a mechanism's kernels over the whole depth, the layer functions f_l
+ * left out. The one file here that knows the kernels' interface. */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "err.h"
+#include "mechanism.h"
+
+typedef enum { AR_STORE_FP32, AR_STORE_BF16 } ar_store;
+typedef enum { AR_FORWARD, AR_BACKWARD } ar_direction;
+extern const char *const ar_store_names[];                      /* NULL at the end */
+typedef enum { AR_PHASE_ALL, AR_PHASE_1, AR_PHASE_2 } ar_phase; /* of two-phase forms */
+extern const char *const ar_direction_names[];                  /* NULL at the end */
+extern const char *const ar_phase_names[];                      /* NULL at the end */
+
+typedef struct {
+    ar_mechanism_id mechanism;
+    ar_form form;
+    ar_store store;
+    ar_direction direction;
+    ar_phase phase;
+    size_t layers, block, tokens, width, streams; /* L, S, T, d, m */
+    size_t threads; /* tokens are divided among them; at most tokens */
+} ar_case;
+
+/* Has the mechanism several forms? And is this one of them? */
+bool ar_subject_has_forms(ar_mechanism_id mechanism);
+bool ar_subject_has_form(ar_mechanism_id mechanism, ar_form form);
+
+/* Bytes of an element. */
+size_t ar_store_B(ar_store store);
+
+/* Are there kernels for it? If not, *why says what is missing. */
+bool ar_subject_exists(const ar_case *c, const char **why);
+
+/* Bytes of its buffers. */
+double ar_subject_B(const ar_case *c);
+
+typedef struct ar_subject ar_subject;
+
+/* Buffers with random contents, touched first by the threads that use them. */
+ar_status ar_subject_open(const ar_case *c, ar_subject **subject, ar_err *err);
+void ar_subject_close(ar_subject *subject);
+
+/* One repetition: all layers, not the head. Layer outputs are what stands in the buffers.
+ * Partial sums grow by a block's outputs with every repetition. */
+void ar_subject_run(ar_subject *subject);
+
+/* Make source i of token 0 not a number: what a broken layer would leave. i counts as in
+ * ar_depth; false if the mechanism has no such source. */
+bool ar_subject_poison(ar_subject *subject, size_t source);
+
+/* Is every source and the last input finite? If not, why[size] says which is not. */
+bool ar_subject_finite(const ar_subject *subject, char *why, size_t size);
+
+/* Memory I/O and work by count, of d per token and layer, the head left out. */
+typedef struct {
+    double paper;         /* Table 1; NAN where it gives none */
+    double exact;         /* what these kernels load and store */
+    double fused;         /* the least that any fusion of the same mechanism must move */
+    double reads, writes; /* exact = reads + writes */
+    double flop;          /* multiplies and adds; an exp or a square root is left out */
+} ar_counts;
+void ar_subject_counts(const ar_case *c, ar_counts *counts);
+
+/* Walk the kernels with given layer outputs, single-threaded, fp32 whatever c->store says,
+ * and keep every input.
+ * x: [T][d] embedding; v: [L][T][d] outputs of layers 1..L; query: [L+1][d];
+ * h: [L+1][T][d] gets h_1..h_L and the head's output. */
+ar_status ar_subject_inputs(const ar_case *c, const float *x, const float *v, const float *query,
+                            float *h, ar_err *err);
+
+/* The same in double, by the definition. False if there is none for this mechanism. */
+bool ar_subject_reference(const ar_case *c, const float *x, const float *v, const float *query,
+                          double *h);
+
+/* Largest error of any layer's input over a few tokens, relative to the largest element of
+ * that input; and what it may be. */
+ar_status ar_subject_error(const ar_case *c, double *error, double *tolerance, ar_err *err);
+
+#endif

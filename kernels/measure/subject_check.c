@@ -1,0 +1,108 @@
+/* The subjects against the definition in double. */
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fill.h"
+#include "reference.h"
+#include "subject.h"
+
+static void reference_stream(const ar_case *c, const float *x, const float *v, double *h) {
+    const size_t vector = c->tokens * c->width;
+    for (size_t j = 0; j < vector; j++) {
+        double stream = (double)x[j];
+        h[j] = stream;
+        for (size_t l = 1; l <= c->layers; l++)
+            h[l * vector + j] = stream += (double)v[(l - 1) * vector + j];
+    }
+}
+
+/* Full (S = 1) and Block: sources are the embedding, the finished blocks and the partial sum. */
+static bool reference_attention(const ar_case *c, size_t S, const float *x, const float *v,
+                                const float *query, double *h) {
+    const size_t vector = c->tokens * c->width, room = (c->layers + S - 1) / S + 1;
+    double *const source = calloc(room * vector, sizeof *source);
+    double *const w = malloc(c->width * sizeof *w);
+    const double **const list = malloc(room * sizeof *list);
+    const bool fits = source && w && list;
+    for (size_t j = 0; fits && j < vector; j++)
+        source[j] = (double)x[j];
+    for (size_t i = 0; fits && i < room; i++)
+        list[i] = source + i * vector;
+    for (size_t l = 1; fits && l <= c->layers + 1; l++) {
+        const size_t n = 1 + (l - 1) / S + ((l - 1) % S > 0);
+        for (size_t j = 0; j < c->width; j++)
+            w[j] = (double)query[(l - 1) * c->width + j];
+        ar_reference_attend(c->tokens, c->width, list, n, w, h + (l - 1) * vector);
+        double *const sum = source + ((l - 1) / S + 1) * vector;
+        for (size_t j = 0; l <= c->layers && j < vector; j++)
+            sum[j] += (double)v[(l - 1) * vector + j];
+    }
+    free(list);
+    free(w);
+    free(source);
+    return fits;
+}
+
+bool ar_subject_reference(const ar_case *c, const float *x, const float *v, const float *query,
+                          double *h) {
+    if (c->mechanism == AR_STANDARD) {
+        reference_stream(c, x, v, h);
+        return true;
+    }
+    if (c->mechanism == AR_FULL) return reference_attention(c, 1, x, v, query, h);
+    if (c->mechanism == AR_BLOCK) return reference_attention(c, c->block, x, v, query, h);
+    return false;
+}
+
+/* Rows are inputs, d elements each. */
+static double worst(size_t rows, size_t d, const float *h, const double *exact) {
+    double worst = 0;
+    for (size_t r = 0; r < rows; r++) {
+        double largest = 0, error = 0;
+        for (size_t j = r * d; j < (r + 1) * d; j++) {
+            const double e = fabs((double)h[j] - exact[j]);
+            if (!(e <= error)) error = e; /* NaN stays */
+            largest = fmax(largest, fabs(exact[j]));
+        }
+        const double relative = largest > 0 ? error / largest : error;
+        if (!(relative <= worst)) worst = relative;
+        if (isnan(worst)) break;
+    }
+    return worst;
+}
+
+ar_status ar_subject_error(const ar_case *c, double *error, double *tolerance, ar_err *err) {
+    enum { FEW = 3 };
+    ar_case few = *c;
+    few.tokens = c->tokens < FEW ? c->tokens : FEW;
+    few.threads = 1;
+    const size_t vector = few.tokens * few.width, inputs = (few.layers + 1) * vector;
+    float *const x = malloc(vector * sizeof *x), *const v = malloc(few.layers * vector * sizeof *v);
+    float *const query = malloc((few.layers + 1) * few.width * sizeof *query);
+    float *const h = malloc(inputs * sizeof *h);
+    double *const exact = malloc(inputs * sizeof *exact);
+    ar_status status = AR_OK;
+    if (!x || !v || !query || !h || !exact)
+        status = ar_fail(err, AR_ERUN, "no memory for the check against the reference");
+    if (status == AR_OK) {
+        ar_fill_normal(x, vector, 1.0, 101);
+        ar_fill_normal(v, few.layers * vector, 1.0, 102);
+        ar_fill_normal(query, (few.layers + 1) * few.width, 2.0 / sqrt((double)few.width), 103);
+        status = ar_subject_inputs(&few, x, v, query, h, err);
+    }
+    if (status == AR_OK && !ar_subject_reference(&few, x, v, query, exact))
+        status = ar_fail(err, AR_ERUN, "no reference for this mechanism");
+    if (status == AR_OK) {
+        *error = worst(few.layers + 1, vector, h, exact);
+        /* fp32: a rounding for each addition to a sum of L terms, and of a dot product */
+        *tolerance = 1e-6 + 1.2e-7 * (sqrt((double)few.layers) + sqrt((double)few.width));
+    }
+    free(exact);
+    free(h);
+    free(query);
+    free(v);
+    free(x);
+    return status;
+}

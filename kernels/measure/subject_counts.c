@@ -1,0 +1,126 @@
+/* Counts of the subjects: memory I/O by three accounts, and work. */
+
+#include <math.h>
+
+#include "subject.h"
+#include "traffic.h"
+
+/* Of one segment, in vectors of d per token; flop in multiples of d. */
+typedef struct {
+    double reads, writes, flop;
+} cost;
+
+/* Work: a source costs 2d for its sum of squares and, for each query, 2d for the dot
+ * product and 2d for the weighted sum; a merge 3d; an addition d. */
+
+/* Phase 1 of a segment of s layers over n sources. */
+static cost phase_1_cost(double n, double s) {
+    return (cost){n, s, 2.0 * n + 4.0 * n * s};
+}
+
+static cost block_cost(ar_form form, size_t n, size_t layers) {
+    const double N = (double)n, s = (double)layers, p = s - 1.0; /* p: with a partial sum */
+    const cost first = phase_1_cost(N, s);
+    cost c;
+    if (form == AR_TWO_PHASE)
+        c = (cost){first.reads + 2.0 * p, first.writes + p, first.flop + 7.0 * p};
+    else
+        c = (cost){s * N + p, s, 6.0 * (s * N + p)};
+    if (layers > 1) { /* v is added p times: p - 1 times with b read already, then alone */
+        c.reads += p - 1.0 + 2.0;
+        c.writes += p;
+        c.flop += p;
+    }
+    return c;
+}
+
+static cost full_cost(ar_form form, size_t first, size_t layers) {
+    const double f = (double)first, s = (double)layers, pairs = s * (s - 1.0) / 2.0;
+    const cost start = phase_1_cost(f, s);
+    if (form == AR_TWO_PHASE)
+        return (cost){start.reads + pairs + s - 1.0, start.writes + s - 1.0,
+                      start.flop + 7.0 * pairs};
+    return (cost){s * f + pairs, s, 6.0 * (s * f + pairs)};
+}
+
+static cost segment(const ar_case *c, ar_form form, size_t first, size_t last) {
+    const size_t layers = last - first + 1;
+    const double s = (double)layers, m = (double)c->streams;
+    switch (c->mechanism) {
+    case AR_STANDARD:
+        return (cost){2.0 * s, s, s};
+    case AR_HIGHWAY:
+        return (cost){3.0 * s, s, 3.0 * s};
+    case AR_DENSEFORMER: {
+        cost all = full_cost(AR_ONE_PASS, first, layers);
+        all.flop /= 3.0; /* weights are given: only the sum */
+        return all;
+    }
+    case AR_MHC: /* m, m + 1, 2m, m + 1, 3m: see traffic.c */
+        return (cost){(5.0 * m + 1.0) * s, (3.0 * m + 1.0) * s, s * (2.0 * m * m + 8.0 * m)};
+    case AR_FULL:
+        return full_cost(form, first, layers);
+    case AR_BLOCK:
+        return block_cost(form, (first - 1) / c->block + 1, layers);
+    }
+    return (cost){NAN, NAN, NAN};
+}
+
+static cost depth(const ar_case *c, ar_form form, ar_phase phase) {
+    const size_t group = ar_mechanism_has_blocks(c->mechanism) ? c->block : 0;
+    cost all = {0, 0, 0};
+    for (size_t first = 1; first <= c->layers;) {
+        const size_t last = ar_segment_last(group, first, c->layers);
+        cost one = segment(c, form, first, last);
+        if (phase != AR_PHASE_ALL) {
+            const size_t sources = c->mechanism == AR_BLOCK ? (first - 1) / c->block + 1 : first;
+            const cost start = phase_1_cost((double)sources, (double)(last - first + 1));
+            if (phase == AR_PHASE_1)
+                one = start;
+            else
+                one = (cost){one.reads - start.reads, one.writes - start.writes,
+                             one.flop - start.flop};
+        }
+        all.reads += one.reads;
+        all.writes += one.writes;
+        all.flop += one.flop;
+        first = last + 1;
+    }
+    return all;
+}
+
+/* The least of one segment: the cheaper form, and
+ * Block: the last addition to a block's sum in one pass with phase 1 of the next block,
+ * which reads that sum anyway (1 saved for each block but the last; S = 1 adds nothing).
+ * mHC: H and v in, H and h out: 2m + 2. The others: what the definition reads and writes. */
+static double fused(const ar_case *c) {
+    double all = 0;
+    if (c->mechanism == AR_MHC) return 2.0 * (double)c->streams + 2.0;
+    const size_t group = ar_mechanism_has_blocks(c->mechanism) ? c->block : 0;
+    for (size_t first = 1; first <= c->layers;) {
+        const size_t last = ar_segment_last(group, first, c->layers);
+        const cost two = segment(c, AR_TWO_PHASE, first, last);
+        const cost one = segment(c, AR_ONE_PASS, first, last);
+        all += fmin(two.reads + two.writes, one.reads + one.writes);
+        if (c->mechanism == AR_BLOCK && last > first && last < c->layers) all -= 1.0;
+        first = last + 1;
+    }
+    return all / (double)c->layers;
+}
+
+void ar_subject_counts(const ar_case *c, ar_counts *counts) {
+    const double L = (double)c->layers;
+    const cost all = depth(c, c->form, c->phase);
+    *counts = (ar_counts){.paper = NAN,
+                          .exact = (all.reads + all.writes) / L,
+                          .fused = NAN,
+                          .reads = all.reads / L,
+                          .writes = all.writes / L,
+                          .flop = all.flop / L * (double)c->width};
+    if (c->phase != AR_PHASE_ALL) return;
+    counts->fused = fused(c);
+    counts->paper =
+        ar_traffic_paper(c->mechanism, c->form, c->layers, c->block, c->streams, c->width);
+    counts->exact =
+        ar_traffic_exact(c->mechanism, c->form, c->layers, c->block, c->streams, 1, c->layers) / L;
+}

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# shellcheck source-path=SCRIPTDIR disable=SC1091,SC2154
+# The cache simulator sees what the exact count says, within 1 %, for every mechanism and
+# form with kernels.
+. "$(dirname "$0")/../tap.sh"
+
+if ! command -v valgrind >/dev/null; then
+    skip "simulated traffic is the exact count" "no valgrind"
+elif case $ATTNRES in */asan/*) true ;; *) false ;; esac then
+    skip "simulated traffic is the exact count" "a sanitizer does not run under valgrind"
+else
+    # 6 layers in blocks of 4: a last block with a remainder. A vector is twice the cache.
+    capture "$ATTNRES" bench --layers 6 --block 4 --tokens 2048 --width 256 --traffic cachesim \
+        --roof-set 1MB --min-repetitions 1 --max-repetitions 1 --bind no --allow-cached yes \
+        --format csv
+    is "$status" "0" "bench --traffic cachesim"
+    while IFS=$'\t' read -r mechanism form state exact measured note; do
+        [ "$state" = absent ] && continue
+        near "$measured" "$exact" 0.01 "$mechanism $form: $measured of $exact ($note)"
+    done < <(cells out mechanism form status exact_elements measured_elements traffic_note)
+    is "$(cells out status | sort -u | grep -vc absent)" "1" "at least one mechanism was measured"
+fi
+tap_done
