@@ -37,7 +37,7 @@ void ar_chunk_forward(const ar_mechanism *mechanism, ar_depth *depth, size_t fir
         const size_t end = ar_segment_last(block, first, last);
         mechanism->start(depth, first, end);
         for (size_t l = first; l <= end; l++) {
-            const float *const h = mechanism->input(depth, l);
+            const void *const h = mechanism->input(depth, l);
             layer(user, l, h, mechanism->output(depth, l));
         }
         mechanism->finish(depth, end);

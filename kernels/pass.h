@@ -1,0 +1,77 @@
+#ifndef AR_PASS_H
+#define AR_PASS_H
+
+/* Passes: what the mechanisms are made of. One pass goes over all tokens once, on
+ * vectors of a storage type, with one instruction set. A token's result depends on that
+ * token alone, so it has the same bits however tokens are dealt to threads. */
+
+#include "mechanism.h"
+
+/* A token's row of d elements follows the last one's; in args vectors are [T][d]. */
+typedef void ar_pass_fn(const void *args, size_t first, size_t last, float *scratch);
+
+/* x += v. Reads 2, writes 1. */
+typedef struct {
+    size_t width;
+    void *x;
+    const void *v;
+} ar_add;
+
+/* Attention of several queries over n sources. Reads n, writes one for each query;
+ * where v is not NULL also reads v and writes the last source, v added to it. */
+typedef struct {
+    size_t width;
+    void *const *source; /* [n + skip], those after the first `skip` left out: see below */
+    size_t n, skip;      /* source i is source[i], or source[i + skip] for i > 0 */
+    const void *v;
+    const float *query; /* [queries][d] */
+    const void *own;    /* or [T][d], a token's own query; then queries is 1 */
+    size_t queries;
+    void *o;          /* [queries], a vector each, apart by `vectors` elements; normalised */
+    float *max, *sum; /* [queries][T], or NULL */
+    size_t vectors, scalars;
+    ar_variant variant;
+    bool stream;
+} ar_attend;
+
+/* h = the part (o, max, sum) merged with n sources of one query, one by one. Where v
+ * is not NULL it is added to the last source first. Reads n and o, writes h; v as above. */
+typedef struct {
+    size_t width;
+    void *const *source;
+    size_t n;
+    const void *v, *o;
+    const float *max, *sum, *query;
+    void *h;
+    ar_variant variant;
+    bool stream;
+} ar_merge;
+
+/* The kernels of one instruction set and storage type. */
+typedef struct {
+    ar_pass_fn *add, *attend, *merge;
+} ar_ops;
+
+const ar_ops *ar_ops_find(ar_isa isa, ar_dtype dtype);
+
+/* Each runs a pass over all tokens of m on m->threads threads and enters it in the ledger. */
+void ar_pass_add(const ar_depth *m, void *x, const void *v);
+void ar_pass_attend(const ar_depth *m, const ar_attend *attend);
+void ar_pass_merge(const ar_depth *m, const ar_merge *merge);
+
+/* What Block and Full AttnRes share. */
+
+/* m->h = layer l's attention over the first n sources in one pass, v (or NULL) added to
+ * the last of them first. */
+void ar_attend_one(const ar_depth *m, size_t l, size_t n, const void *v);
+
+/* Phase 1: m->o, max, sum = layers first..last's attention over the first n sources. */
+void ar_attend_many(const ar_depth *m, size_t n, size_t first, size_t last);
+
+/* Layer l's part of it. */
+void *ar_attended(const ar_depth *m, size_t l);
+
+/* Phase 2: m->h = that part merged with n sources, v (or NULL) added to the last first. */
+void ar_merge_in(const ar_depth *m, size_t l, void *const *source, size_t n, const void *v);
+
+#endif
