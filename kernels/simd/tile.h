@@ -22,7 +22,8 @@ enum { QUERIES = 4, ROWS = VL / QUERIES };
 /* z[r][q] = x[r] . y[q] for `rows` <= ROWS and `queries` <= QUERIES, literals. The
  * lines of ahead[0..lines) are fetched on the way. */
 INLINE void dots_step(size_t j, size_t n, size_t rows, size_t queries, const float *const *x,
-                      const float *const *y, vec *sum, const char *const *ahead, size_t lines) {
+                      const float *const *y, vec *sum, const element *const *ahead,
+                      size_t lines) {
     vec w[QUERIES];
 #pragma GCC unroll 4
     for (size_t q = 0; q < queries; q++)
@@ -34,85 +35,102 @@ INLINE void dots_step(size_t j, size_t n, size_t rows, size_t queries, const flo
         for (size_t q = 0; q < queries; q++)
             sum[r * QUERIES + q] = vec_fma(a, w[q], sum[r * QUERIES + q]);
     }
+#pragma GCC unroll 4
     for (size_t i = 0; i < lines; i++)
-        fetch(ahead[i] + j * sizeof(element));
+        fetch(ahead[i] + j);
 }
 
-INLINE void dots_of(size_t rows, size_t queries, size_t d, const float *const *x,
-                    const float *const *y, float (*z)[BATCH], const char *const *ahead,
-                    size_t lines) {
+INLINE void dots_of(size_t rows, size_t queries, size_t d, const float *const *from,
+                    const float *const *with, float (*z)[BATCH], const element *const *next) {
+    const size_t lines = queries == 1 ? rows : 1;
+    const float *x[ROWS], *y[QUERIES];
+    const element *ahead[ROWS];
     vec sum[VL] = {{0}};
-    STRIPS(d, dots_step, rows, queries, x, y, sum, ahead, lines);
-    float out[VL];
-    vec_put(out, vec_sums(sum), VL);
+#pragma GCC unroll 4
     for (size_t r = 0; r < rows; r++)
+        x[r] = from[r];
+#pragma GCC unroll 4
+    for (size_t q = 0; q < queries; q++)
+        y[q] = with[q];
+#pragma GCC unroll 4
+    for (size_t i = 0; i < lines; i++)
+        ahead[i] = next[i];
+    STRIPS(d, dots_step, rows, queries, x, y, sum, ahead, lines);
+    const vec sums = vec_sums(sum);
+#pragma GCC unroll 4
+    for (size_t r = 0; r < rows; r++)
+#pragma GCC unroll 4
         for (size_t q = 0; q < queries; q++)
-            z[r][q] = out[r * QUERIES + q];
+            z[r][q] = sums[r * QUERIES + q];
 }
 
-/* The same with rows and queries known at run time. */
+/* The same with rows known at run time. */
 INLINE void dots_any(size_t rows, size_t queries, size_t d, const float *const *x,
-                     const float *const *y, float (*z)[BATCH], const char *const *ahead,
-                     size_t lines) {
+                     const float *const *y, float (*z)[BATCH], const element *const *next) {
     if (ROWS == 4 && rows == 4)
-        dots_of(ROWS < 4 ? ROWS : 4, queries, d, x, y, z, ahead, lines);
+        dots_of(ROWS < 4 ? ROWS : 4, queries, d, x, y, z, next);
     else if (ROWS == 4 && rows == 3)
-        dots_of(ROWS < 3 ? ROWS : 3, queries, d, x, y, z, ahead, lines);
+        dots_of(ROWS < 3 ? ROWS : 3, queries, d, x, y, z, next);
     else if (ROWS >= 2 && rows == 2)
-        dots_of(ROWS < 2 ? ROWS : 2, queries, d, x, y, z, ahead, lines);
+        dots_of(ROWS < 2 ? ROWS : 2, queries, d, x, y, z, next);
     else
-        dots_of(1, queries, d, x, y, z, ahead, lines);
+        dots_of(1, queries, d, x, y, z, next);
 }
 
-/* z[i][q] = x[i] . w[q] for k rows and `queries` <= BATCH queries of stride d. Where
- * next_B is not 0, the rows that lie next_B bytes behind at[i] are fetched on the way. */
+/* z[i][q] = x[i] . w[q] for k rows and `queries` <= BATCH queries a stride apart. Each
+ * line of next[0..k) is fetched on the way, as far as there are queries. */
 static inline void dots(size_t k, size_t queries, size_t d, const float *const *x, const float *w,
-                        float (*z)[BATCH], const void *const *at, size_t next_B) {
-    size_t fetched = next_B ? 0 : k;
-    const size_t each = queries > 3 * QUERIES ? 1 : ROWS; /* spread over the groups of queries */
+                        size_t stride, float (*z)[BATCH], const element *const *next) {
+    size_t fetched = 0;
     for (size_t q = 0; q < queries;) {
-        const float *const y[QUERIES] = {w + q * d, w + (q + 1) * d, w + (q + 2) * d,
-                                         w + (q + 3) * d};
+        const float *const y[QUERIES] = {w + q * stride, w + (q + 1) * stride, w + (q + 2) * stride,
+                                         w + (q + 3) * stride};
         const size_t count = queries - q >= QUERIES ? QUERIES : 1;
         for (size_t i = 0; i < k; i += ROWS) {
             const size_t rows = k - i < ROWS ? k - i : ROWS;
-            const char *ahead[ROWS];
-            size_t lines = 0;
-            for (; lines < each && fetched < k; lines++)
-                ahead[lines] = (const char *)at[fetched++] + next_B;
             float(*const out)[BATCH] = (float(*)[BATCH])(&z[i][q]);
-            if (count == QUERIES)
-                dots_any(rows, QUERIES, d, x + i, y, out, ahead, lines);
-            else
-                dots_any(rows, 1, d, x + i, y, out, ahead, lines);
+            if (count == QUERIES) {
+                dots_any(rows, QUERIES, d, x + i, y, out, next + fetched);
+                if (fetched + 1 < k) fetched++;
+            } else {
+                dots_any(rows, 1, d, x + i, y, out, next + i);
+            }
         }
         q += count;
     }
 }
 
-INLINE void squares_step(size_t j, size_t n, size_t rows, const float *const *x, vec *sum) {
+/* Rows to floats in room, with their squares. */
+INLINE void pack_step(size_t j, size_t n, size_t rows, const element *const *x, float *room,
+                      size_t stride, vec *sum) {
 #pragma GCC unroll 4
     for (size_t r = 0; r < rows; r++) {
-        const vec a = vec_get(x[r] + j, n);
+        const vec a = vec_load(x[r] + j, n);
+        vec_put(room + r * stride + j, a, n);
         sum[r] = vec_fma(a, a, sum[r]);
     }
 }
 
-INLINE void squares_of(size_t rows, size_t d, const float *const *x, float *out) {
+INLINE void pack_of(size_t rows, size_t d, const element *const *from, float *room, float *squares) {
+    const size_t stride = ar_row_stride(d);
+    const element *x[4];
     vec sum[VL] = {{0}};
-    STRIPS(d, squares_step, rows, x, sum);
+#pragma GCC unroll 4
+    for (size_t r = 0; r < rows; r++)
+        x[r] = from[r];
+    STRIPS(d, pack_step, rows, x, room, stride, sum);
     const vec sums = vec_sums(sum);
     for (size_t r = 0; r < rows; r++)
-        out[r] = sums[r];
+        squares[r] = sums[r];
 }
 
-/* out[i] = x[i] . x[i]. */
-static inline void squares(size_t k, size_t d, const float *const *x, float *out) {
+/* Copy k rows as floats to room, a stride apart; squares[i] = x[i] . x[i]. */
+static inline void pack(size_t k, size_t d, const element *const *x, float *room, float *squares) {
     size_t i = 0;
     for (; i + 4 <= k; i += 4)
-        squares_of(4, d, x + i, out + i);
+        pack_of(4, d, x + i, room + i * ar_row_stride(d), squares + i);
     for (; i < k; i++)
-        squares_of(1, d, x + i, out + i);
+        pack_of(1, d, x + i, room + i * ar_row_stride(d), squares + i);
 }
 
 /* Rows whose weights for two sums stay in registers. */
@@ -148,9 +166,13 @@ INLINE void mix_step(size_t j, size_t n, size_t rows, size_t sums, const float *
             vec_write(e->out[q] + j, s[q], n, e->stream);
 }
 
-INLINE void mix_of(size_t rows, size_t sums, size_t d, const float *const *x,
+INLINE void mix_of(size_t rows, size_t sums, size_t d, const float *const *from,
                    const float (*z)[BATCH], const mix_ends *ends) {
     const mix_ends e = *ends;
+    const float *x[8];
+#pragma GCC unroll 8
+    for (size_t r = 0; r < rows; r++)
+        x[r] = from[r];
     vec w[8][2];
 #pragma GCC unroll 8
     for (size_t r = 0; r < rows; r++)

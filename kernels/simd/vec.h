@@ -14,10 +14,16 @@
 #include <stdint.h>
 #include <string.h>
 
-#if defined __AVX512F__ && defined __AVX512BW__
+#if defined __AVX512BW__ && defined __AVX512VL__
+#define AR_AVX512 1
+#elif defined __AVX2__ && defined __FMA__
+#define AR_AVX2 1
+#endif
+
+#ifdef AR_AVX512
 #include <immintrin.h>
 enum { VL = 16 };
-#elif defined __AVX2__ && defined __FMA__
+#elif defined AR_AVX2
 #include <immintrin.h>
 enum { VL = 8 };
 #else
@@ -48,9 +54,9 @@ typedef float element;
 /* a b + c, fused where the instruction set has it: spelt out, so that the same bits
  * come from every loop and compiler. */
 INLINE vec vec_fma(vec a, vec b, vec c) {
-#if defined __AVX512F__ && defined __AVX512BW__
+#ifdef AR_AVX512
     return (vec)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
-#elif defined __AVX2__ && defined __FMA__
+#elif defined AR_AVX2
     return (vec)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
 #elif defined __ARM_NEON
     return (vec)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
@@ -73,22 +79,36 @@ INLINE vec vec_max(vec a, vec b) {
 
 /* ---- floats ---- */
 
+#ifdef AR_AVX512
+INLINE __mmask16 mask_of(size_t n) {
+    return (__mmask16)((1u << n) - 1u);
+}
+#endif
+
 INLINE vec vec_get(const float *p, size_t n) {
     if (n == VL) return *(const vec_at *)p;
+#ifdef AR_AVX512
+    return (vec)_mm512_maskz_loadu_ps(mask_of(n), p);
+#else
     float part[VL] = {0};
     for (size_t k = 0; k < n; k++)
         part[k] = p[k];
     return *(const vec_at *)part;
+#endif
 }
 INLINE void vec_put(float *p, vec x, size_t n) {
     if (n == VL) {
         *(vec_at *)p = x;
         return;
     }
+#ifdef AR_AVX512
+    _mm512_mask_storeu_ps(p, mask_of(n), (__m512)x);
+#else
     float part[VL];
     *(vec_at *)part = x;
     for (size_t k = 0; k < n; k++)
         p[k] = part[k];
+#endif
 }
 
 /* ---- storage ---- */
@@ -99,25 +119,41 @@ typedef uint16_t half __attribute__((vector_size(2 * VL)));
 typedef uint32_t uvec __attribute__((vector_size(4 * VL)));
 
 INLINE vec widen(half x) {
-    return (vec)(__builtin_convertvector(x, uvec) << 16);
-}
-/* To nearest, ties to even; a NaN stays one. */
-INLINE half narrow(vec x) {
-    const uvec u = (uvec)x, quiet = (u >> 16) | 0x40u;
-    const uvec nearest = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;
-    const uvec is_nan = (uvec)(ivec)(x != x);
-#if defined __AVX512F__ && defined __AVX512BW__
-    return (half)_mm512_cvtepi32_epi16((__m512i)((quiet & is_nan) | (nearest & ~is_nan)));
+#ifdef AR_AVX512
+    return (vec)((uvec)_mm512_cvtepu16_epi32((__m256i)x) << 16);
+#elif defined AR_AVX2
+    return (vec)((uvec)_mm256_cvtepu16_epi32((__m128i)x) << 16);
 #else
-    return __builtin_convertvector((quiet & is_nan) | (nearest & ~is_nan), half);
+    return (vec)(__builtin_convertvector(x, uvec) << 16);
+#endif
+}
+/* To nearest, ties to even; a NaN stays one, not the same one. */
+INLINE half narrow(vec x) {
+    const uvec u = (uvec)x, nearest = (u + (((u >> 16) & 1u) + 0x7fffu)) >> 16;
+#ifdef AR_AVX512
+    const __mmask16 nan = _mm512_cmp_ps_mask((__m512)x, (__m512)x, _CMP_UNORD_Q);
+    return (half)_mm512_cvtepi32_epi16(_mm512_mask_set1_epi32((__m512i)nearest, nan, 0x7fc0));
+#else
+    const uvec nan = (uvec)(ivec)(x != x), bits = nearest | nan;
+#ifdef AR_AVX2
+    const __m256i pairs = _mm256_packus_epi32((__m256i)bits & _mm256_set1_epi32(0xffff),
+                                              _mm256_setzero_si256());
+    return (half)_mm256_castsi256_si128(_mm256_permute4x64_epi64(pairs, 0x08));
+#else
+    return __builtin_convertvector(bits, half);
+#endif
 #endif
 }
 INLINE vec vec_load(const element *p, size_t n) {
     if (n == VL) return widen(*(const half_at *)p);
+#ifdef AR_AVX512
+    return widen((half)_mm256_maskz_loadu_epi16(mask_of(n), p));
+#else
     uint16_t part[VL] = {0};
     for (size_t k = 0; k < n; k++)
         part[k] = p[k];
     return widen(*(const half_at *)part);
+#endif
 }
 INLINE void vec_store(element *p, vec x, size_t n) {
     const half rounded = narrow(x);
@@ -125,10 +161,14 @@ INLINE void vec_store(element *p, vec x, size_t n) {
         *(half_at *)p = rounded;
         return;
     }
+#ifdef AR_AVX512
+    _mm256_mask_storeu_epi16(p, mask_of(n), (__m256i)rounded);
+#else
     uint16_t part[VL];
     *(half_at *)part = rounded;
     for (size_t k = 0; k < n; k++)
         p[k] = part[k];
+#endif
 }
 /* What a load after a store gives. */
 INLINE vec vec_rounded(vec x) {
@@ -152,17 +192,17 @@ INLINE void vec_stream(element *p, vec x) {
     vec_store(p, x, VL);
 #elif defined AR_STORE_BF16
     const half rounded = narrow(x);
-#if defined __AVX512F__ && defined __AVX512BW__
+#ifdef AR_AVX512
     _mm256_stream_si256((__m256i *)(void *)p, (__m256i)rounded);
-#elif defined __AVX2__ && defined __FMA__
+#elif defined AR_AVX2
     _mm_stream_si128((__m128i *)(void *)p, (__m128i)rounded);
 #else
     vec_store(p, x, VL);
     (void)rounded;
 #endif
-#elif defined __AVX512F__ && defined __AVX512BW__
+#elif defined AR_AVX512
     _mm512_stream_ps(p, (__m512)x);
-#elif defined __AVX2__ && defined __FMA__
+#elif defined AR_AVX2
     _mm256_stream_ps(p, (__m256)x);
 #else
     _mm_stream_ps(p, (__m128)x);
@@ -193,30 +233,31 @@ INLINE void fetch(const void *p) {
 
 /* ---- sums and exponentials ---- */
 
+/* The sums of neighbours: a's, then b's. */
+INLINE vec vec_fold(vec a, vec b) {
+#ifdef AR_AVX512
+    return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28,
+                                   30) +
+           __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29,
+                                   31);
+#elif defined AR_AVX2
+    return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14) +
+           __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15);
+#else
+    return __builtin_shufflevector(a, b, 0, 2, 4, 6) + __builtin_shufflevector(a, b, 1, 3, 5, 7);
+#endif
+}
+
+INLINE vec vec_fold4(const vec *x) {
+    return vec_fold(vec_fold(x[0], x[1]), vec_fold(x[2], x[3]));
+}
+
 /* Lane i = the sum of the lanes of x[i], neighbours first. */
 INLINE vec vec_sums(const vec x[VL]) {
-    vec y[VL];
-    for (size_t i = 0; i < VL; i++)
-        y[i] = x[i];
-#pragma GCC unroll 4
-    for (size_t n = VL; n > 1; n /= 2)
-#pragma GCC unroll 8
-        for (size_t i = 0; i < n / 2; i++) {
-            const vec a = y[2 * i], b = y[2 * i + 1];
-#if defined __AVX512F__ && defined __AVX512BW__
-            y[i] = __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26,
-                                           28, 30) +
-                   __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27,
-                                           29, 31);
-#elif defined __AVX2__ && defined __FMA__
-            y[i] = __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14) +
-                   __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15);
-#else
-            y[i] = __builtin_shufflevector(a, b, 0, 2, 4, 6) +
-                   __builtin_shufflevector(a, b, 1, 3, 5, 7);
-#endif
-        }
-    return y[0];
+    if (VL == 4) return vec_fold4(x);
+    const vec low = vec_fold(vec_fold4(x), vec_fold4(x + VL / 4));
+    if (VL == 8) return low;
+    return vec_fold(low, vec_fold(vec_fold4(x + VL / 2), vec_fold4(x + VL / 4 * 3)));
 }
 
 INLINE float vec_sum(vec x) {

@@ -58,30 +58,6 @@ static inline void weigh(size_t k, float (*z)[BATCH], parts *p, float *keep, ar_
     }
 }
 
-/* 1 / rms of k rows, or 1 where keys are not normalised. */
-static inline void norms(size_t k, size_t d, const float *const *x, ar_variant variant,
-                         float *norm) {
-    if (!variant.raw_keys) squares(k, d, x, norm);
-    for (size_t i = 0; i < k; i++)
-        norm[i] = variant.raw_keys ? 1.0f : ar_row_rms_inverse(d, norm[i]);
-}
-
-INLINE void widen_step(size_t j, size_t n, const element *x, float *out) {
-    vec_put(out + j, vec_load(x + j, n), n);
-}
-
-/* The row x as floats: itself, or in room [d]. */
-static inline const float *as_floats(size_t d, const element *x, float *room) {
-#ifdef AR_STORE_BF16
-    STRIPS(d, widen_step, x, room);
-    return room;
-#else
-    (void)d;
-    (void)room;
-    return x;
-#endif
-}
-
 INLINE void add_step(size_t j, size_t n, element *x, const element *v) {
     vec_store(x + j, vec_load(x + j, n) + vec_load(v + j, n), n);
 }
