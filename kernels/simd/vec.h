@@ -255,7 +255,7 @@ INLINE vec vec_fold4(const vec *x) {
 /* Lane i = the sum of the lanes of x[i], neighbours first. */
 INLINE vec vec_sums(const vec x[VL]) {
     if (VL == 4) return vec_fold4(x);
-    const vec low = vec_fold(vec_fold4(x), vec_fold4(x + VL / 4));
+    const vec low = vec_fold(vec_fold4(x), vec_fold4(x + (VL > 4 ? 4 : 0)));
     if (VL == 8) return low;
     return vec_fold(low, vec_fold(vec_fold4(x + VL / 2), vec_fold4(x + VL / 4 * 3)));
 }
