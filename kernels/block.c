@@ -5,6 +5,7 @@
 
 #include "mechanisms.h"
 #include "pass.h"
+#include "traffic.h"
 
 typedef struct {
     size_t n, i; /* layer l is the i-th of block n, both from 1 */
@@ -68,3 +69,17 @@ const ar_mechanism ar_block_two_phase = {AR_BLOCK,        "block", AR_TWO_PHASE,
                                          two_phase_input, output,  finish,       head};
 const ar_mechanism ar_block_one_pass = {AR_BLOCK,       "block", AR_ONE_PASS, one_pass_start,
                                         one_pass_input, output,  finish,      head};
+
+/* Per block the cheaper of the two. */
+static bool one_pass(const ar_depth *m, size_t l) {
+    return ar_traffic_auto(m->block, place_of(m, l).n, m->balance) == AR_ONE_PASS;
+}
+static void auto_start(ar_depth *m, size_t first, size_t last) {
+    (one_pass(m, first) ? one_pass_start : two_phase_start)(m, first, last);
+}
+static const void *auto_input(ar_depth *m, size_t l) {
+    return (one_pass(m, l) ? one_pass_input : two_phase_input)(m, l);
+}
+
+const ar_mechanism ar_block_auto = {AR_BLOCK,   "block", AR_AUTO, auto_start,
+                                    auto_input, output,  finish,  head};

@@ -26,12 +26,17 @@ extern const char *const ar_isa_names[]; /* "auto", "base", "x86-64-v3", ..., NU
 /* Does this processor have it? */
 bool ar_isa_runs(ar_isa isa);
 
+/* Most streams of (m)HC. */
+enum { AR_MAX_STREAMS = 16 };
+
 /* The paper's ablations. */
 typedef struct {
-    bool sigmoid;   /* weights sigmoid(logit), not normalised, for the softmax */
-    bool raw_keys;  /* no RMSNorm of the keys */
-    bool own_query; /* a token's own query, in gate, for w_l (one-pass forms) */
-    size_t window;  /* Full one-pass: only the last so many sources and the embedding; 0: all */
+    bool sigmoid;       /* weights sigmoid(logit), not normalised, for the softmax */
+    bool raw_keys;      /* no RMSNorm of the keys */
+    bool own_query;     /* a token's own query, in gate, for w_l (one-pass forms) */
+    size_t window;      /* Full one-pass: only the last so many sources and the embedding; 0: all */
+    bool scalar_gate;   /* Highway: one gate for a token, from w_l */
+    bool unconstrained; /* HC instead of mHC: see hc.c */
 } ar_variant;
 
 /* What the passes of a mechanism loaded and stored, in vectors of d per token, each
@@ -52,18 +57,24 @@ typedef struct {
     size_t layers, block; /* L, S; Full AttnRes: S layers are answered together in phase 1 */
     const float *query;
     void **source;
-    void *h;          /* [T][d]: input of the current layer, where it needs a buffer */
-    void *v;          /* [T][d]: output of the current layer, where it needs a buffer */
-    void *o;          /* [S][T][d]: phase 1's outputs (two-phase forms only) */
-    float *max, *sum; /* [S][T]: phase 1's statistics (two-phase forms only) */
-    void *gate;       /* [T][d]: the tokens' own queries (own_query only) */
-    float *scratch;   /* ar_depth_scratch() floats */
+    void *h;           /* [T][d]: input of the current layer, where it needs a buffer */
+    void *v;           /* [T][d]: output of the current layer, where it needs a buffer */
+    void *o;           /* [S][T][d]: phase 1's outputs (two-phase forms only) */
+    float *max, *sum;  /* [S][T]: phase 1's statistics (two-phase forms only) */
+    void *gate;        /* [T][d]: Highway: logits of layer l's gates, which f_l also writes;
+                          the tokens' own queries (own_query) */
+    size_t streams;    /* m of (m)HC: source[0..m-1] are the streams */
+    const float *mix;  /* DenseFormer: [L+1][L+1], row l-1 weighs source[0..l-1].
+                          (m)HC: [L] times [m+2][d] projections, see hc.c */
+    const float *bias; /* (m)HC: [L] times [m] read, [m] write, [m][m] mix */
+    float *scratch;    /* ar_depth_scratch() floats */
     ar_dtype dtype;
     ar_isa isa;
     size_t threads; /* 0 or 1: no OpenMP region */
     bool stream;    /* outputs go past the caches: for vectors that do not stay in one */
     ar_variant variant;
     ar_ledger *ledger; /* or NULL */
+    double balance;    /* Block auto: see ar_traffic_auto */
     size_t first;      /* first layer of the current segment; set by start */
 } ar_depth;
 
@@ -71,7 +82,7 @@ typedef struct {
 size_t ar_depth_scratch(const ar_depth *depth);
 
 typedef enum { AR_STANDARD, AR_HIGHWAY, AR_DENSEFORMER, AR_MHC, AR_FULL, AR_BLOCK } ar_mechanism_id;
-typedef enum { AR_TWO_PHASE, AR_ONE_PASS } ar_form;
+typedef enum { AR_TWO_PHASE, AR_ONE_PASS, AR_AUTO, AR_FUSED, AR_UNFUSED } ar_form;
 
 /* How a chunk is walked. A segment is a run of layers of a chunk that lie in one
  * block (for Full, in one group of S layers). For each segment
@@ -91,8 +102,8 @@ typedef struct {
     const void *(*head)(ar_depth *); /* the model's output, [T][d] */
 } ar_mechanism;
 
-/* The kernels of a mechanism, or NULL where there are none (Highway, DenseFormer, mHC).
- * Standard is the same in both forms. No member is NULL. */
+/* The kernels of a mechanism, or NULL where there is no such form. Standard, Highway and
+ * DenseFormer have one form and take any; mHC has AR_FUSED. No member is NULL. */
 const ar_mechanism *ar_mechanism_find(ar_mechanism_id id, ar_form form);
 
 /* Names in the order of ar_mechanism_id / ar_form, NULL at the end. */

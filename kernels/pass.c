@@ -23,9 +23,7 @@ bool ar_isa_runs(ar_isa isa) {
 const ar_ops *ar_ops_find(ar_isa isa, ar_dtype dtype) {
     const bool half = dtype == AR_BF16;
     if (isa == AR_ISA_AUTO)
-        isa = ar_isa_runs(AR_ISA_V4)   ? AR_ISA_V4
-              : ar_isa_runs(AR_ISA_V3) ? AR_ISA_V3
-                                       : AR_ISA_BASE;
+        isa = ar_isa_runs(AR_ISA_V4) ? AR_ISA_V4 : ar_isa_runs(AR_ISA_V3) ? AR_ISA_V3 : AR_ISA_BASE;
 #ifdef AR_HAVE_X86
     if (isa == AR_ISA_V4) return half ? &ar_simd_ops_v4_bf16 : &ar_simd_ops_v4_fp32;
     if (isa == AR_ISA_V3) return half ? &ar_simd_ops_v3_bf16 : &ar_simd_ops_v3_fp32;
@@ -73,4 +71,14 @@ void ar_pass_attend(const ar_depth *m, const ar_attend *a) {
 void ar_pass_merge(const ar_depth *m, const ar_merge *a) {
     const size_t extra = a->v ? 1 : 0;
     run(m, ar_ops_find(m->isa, m->dtype)->merge, a, a->n + 1 + extra, 1 + extra);
+}
+
+void ar_pass_gate(const ar_depth *m, const ar_gate *a) {
+    run(m, ar_ops_find(m->isa, m->dtype)->gate, a, a->gate ? 3 : 2, 1);
+}
+
+void ar_pass_streams(const ar_depth *m, const ar_streams *a) {
+    const size_t h = a->h ? 1 : 0;
+    run(m, ar_ops_find(m->isa, m->dtype)->streams, a, a->streams + (a->v ? 1 : 0),
+        (a->v ? a->streams : 0) + h);
 }

@@ -26,6 +26,7 @@ typedef struct {
     const void *v;
     const float *query; /* [queries][d] */
     const void *own;    /* or [T][d], a token's own query; then queries is 1 */
+    const float *fixed; /* [n]: these weights for those of the softmax, or NULL */
     size_t queries;
     void *o;          /* [queries], a vector each, apart by `vectors` elements; normalised */
     float *max, *sum; /* [queries][T], or NULL */
@@ -47,9 +48,30 @@ typedef struct {
     bool stream;
 } ar_merge;
 
+/* h = (1 - g) h + g v with g = sigmoid(gate), [T][d], or where gate is NULL
+ * g = sigmoid(query . RMSNorm(h)). Reads h, v and gate, writes h. */
+typedef struct {
+    size_t width;
+    void *h;
+    const void *v, *gate;
+    const float *query;
+} ar_gate;
+
+/* (m)HC, see hc.c. Where v is not NULL the streams are mixed by the projections and
+ * biases of `past` and v is added: reads m + 1, writes m, and the streams count as read
+ * once. Where h is not NULL it is read from them by those of `next` (NULL: their sum). */
+typedef struct {
+    size_t width, streams;
+    void *const *stream;
+    const void *v;
+    const float *past, *past_bias, *next, *next_bias;
+    void *h;
+    bool manifold, past_caches;
+} ar_streams;
+
 /* The kernels of one instruction set and storage type. */
 typedef struct {
-    ar_pass_fn *add, *attend, *merge;
+    ar_pass_fn *add, *attend, *merge, *gate, *streams;
 } ar_ops;
 
 const ar_ops *ar_ops_find(ar_isa isa, ar_dtype dtype);
@@ -58,6 +80,8 @@ const ar_ops *ar_ops_find(ar_isa isa, ar_dtype dtype);
 void ar_pass_add(const ar_depth *m, void *x, const void *v);
 void ar_pass_attend(const ar_depth *m, const ar_attend *attend);
 void ar_pass_merge(const ar_depth *m, const ar_merge *merge);
+void ar_pass_gate(const ar_depth *m, const ar_gate *gate);
+void ar_pass_streams(const ar_depth *m, const ar_streams *streams);
 
 /* What Block and Full AttnRes share. */
 

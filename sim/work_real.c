@@ -204,8 +204,7 @@ static bool allocate_buffers(ar_real *real, const ar_point *point, bool last) {
     depth->sum = allocate(depth->block * depth->tokens);
     depth->scratch = allocate(ar_depth_scratch(depth));
     bool enough = real->weights && real->table && real->output && real->query && real->scratch &&
-                  depth->h && depth->v && depth->o && depth->max && depth->sum &&
-                  depth->scratch;
+                  depth->h && depth->v && depth->o && depth->max && depth->sum && depth->scratch;
     for (size_t m = 0; enough && last && m < batches; m++)
         enough = (real->output[m] = allocate(real->vector)) != NULL;
     return enough;

@@ -30,17 +30,27 @@ static void tile_open(const ar_attend *a, size_t t, size_t first, tile *s, float
         s->norm[i] = a->variant.raw_keys ? 1.0f : ar_row_rms_inverse(d, s->norm[i]);
 }
 
+static void logits(size_t queries, size_t d, const tile *s, const float *query, float (*z)[BATCH]) {
+    dots(s->k, queries, d, s->x, query, ar_row_stride(d), z, s->next);
+    for (size_t i = 0; i < s->k; i++)
+        for (size_t q = 0; q < BATCH; q++)
+            z[i][q] *= s->norm[i];
+}
+
 static void answer(const ar_attend *a, size_t t, const tile *s, size_t first, size_t q0,
                    const float *query, float *sums, parts *p) {
     const size_t d = a->width, stride = ar_row_stride(d), vectors = a->vectors, k = s->k;
     const size_t queries = a->queries - q0 < BATCH ? a->queries - q0 : BATCH;
     const bool last = first + k == a->n, alone = first == 0;
     float z[TILE][BATCH] = {{0}}, keep[BATCH];
-    dots(k, queries, d, s->x, query + q0 * stride, stride, z, s->next);
-    for (size_t i = 0; i < k; i++)
-        for (size_t q = 0; q < BATCH; q++)
-            z[i][q] *= s->norm[i];
-    weigh(k, z, p, keep, a->variant);
+    if (a->fixed) {
+        for (size_t i = 0; i < k; i++)
+            z[i][0] = a->fixed[first + i];
+        keep[0] = 1.0f;
+    } else {
+        logits(queries, d, s, query + q0 * stride, z);
+        weigh(k, z, p, keep, a->variant);
+    }
     const bool stream = a->stream && vec_aligned(a->o, d);
     for (size_t q = 0; q < queries; q += 2) {
         const size_t pair = queries - q < 2 ? 1 : 2;

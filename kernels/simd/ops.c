@@ -7,6 +7,9 @@
 DECLARE(add);
 DECLARE(attend);
 DECLARE(merge);
+DECLARE(gate);
+DECLARE(streams);
 
 extern const ar_ops AR_SIMD(ops);
-const ar_ops AR_SIMD(ops) = {AR_SIMD(add), AR_SIMD(attend), AR_SIMD(merge)};
+const ar_ops AR_SIMD(ops) = {AR_SIMD(add), AR_SIMD(attend), AR_SIMD(merge), AR_SIMD(gate),
+                             AR_SIMD(streams)};

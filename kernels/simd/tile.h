@@ -16,14 +16,13 @@ enum { QUERIES = 4, ROWS = VL / QUERIES };
         size_t strip_ = 0;                                                                         \
         for (; strip_ + VL <= (d); strip_ += VL)                                                   \
             step(strip_, VL, __VA_ARGS__);                                                         \
-        if (strip_ < (d)) step(strip_, (d) - strip_, __VA_ARGS__);                                 \
+        if (strip_ < (d)) step(strip_, (d)-strip_, __VA_ARGS__);                                   \
     } while (0)
 
 /* z[r][q] = x[r] . y[q] for `rows` <= ROWS and `queries` <= QUERIES, literals. The
  * lines of ahead[0..lines) are fetched on the way. */
 INLINE void dots_step(size_t j, size_t n, size_t rows, size_t queries, const float *const *x,
-                      const float *const *y, vec *sum, const element *const *ahead,
-                      size_t lines) {
+                      const float *const *y, vec *sum, const element *const *ahead, size_t lines) {
     vec w[QUERIES];
 #pragma GCC unroll 4
     for (size_t q = 0; q < queries; q++)
@@ -111,7 +110,8 @@ INLINE void pack_step(size_t j, size_t n, size_t rows, const element *const *x, 
     }
 }
 
-INLINE void pack_of(size_t rows, size_t d, const element *const *from, float *room, float *squares) {
+INLINE void pack_of(size_t rows, size_t d, const element *const *from, float *room,
+                    float *squares) {
     const size_t stride = ar_row_stride(d);
     const element *x[4];
     vec sum[VL] = {{0}};
@@ -140,8 +140,8 @@ enum { MIX_ROWS = VL == 16 ? 8 : 4 };
 typedef struct {
     const float *in[2]; /* NULL: 0 */
     float keep[2];
-    float *part[2];   /* where not NULL, */
-    element *out[2];  /* else here */
+    float *part[2];  /* where not NULL, */
+    element *out[2]; /* else here */
     bool stream;
 } mix_ends;
 

@@ -136,8 +136,8 @@ INLINE half narrow(vec x) {
 #else
     const uvec nan = (uvec)(ivec)(x != x), bits = nearest | nan;
 #ifdef AR_AVX2
-    const __m256i pairs = _mm256_packus_epi32((__m256i)bits & _mm256_set1_epi32(0xffff),
-                                              _mm256_setzero_si256());
+    const __m256i pairs =
+        _mm256_packus_epi32((__m256i)bits & _mm256_set1_epi32(0xffff), _mm256_setzero_si256());
     return (half)_mm256_castsi256_si128(_mm256_permute4x64_epi64(pairs, 0x08));
 #else
     return __builtin_convertvector(bits, half);
@@ -238,8 +238,7 @@ INLINE vec vec_fold(vec a, vec b) {
 #ifdef AR_AVX512
     return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28,
                                    30) +
-           __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29,
-                                   31);
+           __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
 #elif defined AR_AVX2
     return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14) +
            __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15);

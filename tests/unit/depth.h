@@ -56,9 +56,15 @@ static inline void set(ar_dtype dtype, void *x, size_t i, double value) {
 static inline ar_depth depth_new(size_t L, size_t S, size_t T, size_t d) {
     float *const query = floats((L + 1) * d);
     ar_query_fill(query, L, d, SEED);
-    ar_depth m = {.tokens = T, .width = d, .layers = L, .block = S, .query = query, .threads = 3};
-    m.source = get(L + 2, sizeof *m.source);
-    for (size_t i = 0; i <= L; i++)
+    ar_depth m = {.tokens = T,
+                  .width = d,
+                  .layers = L,
+                  .block = S,
+                  .query = query,
+                  .threads = 3,
+                  .streams = 4};
+    m.source = get(L + 4, sizeof *m.source);
+    for (size_t i = 0; i <= L + 3; i++)
         m.source[i] = floats(T * d);
     m.h = floats(T * d);
     m.v = floats(T * d);
@@ -66,14 +72,26 @@ static inline ar_depth depth_new(size_t L, size_t S, size_t T, size_t d) {
     m.max = floats(S * T);
     m.sum = floats(S * T);
     m.gate = floats(T * d);
+    const size_t mixes = L * 6 * d + (L + 1) * (L + 1), biases = L * 24 + 24;
+    float *const mix = floats(mixes), *const bias = floats(biases);
+    ar_embedding_fill(mix, 1, mixes, 1, SEED);
+    ar_embedding_fill(bias, 1, biases, 2, SEED);
+    for (size_t i = 0; i < mixes; i++)
+        mix[i] *= 0.3f;
+    for (size_t i = 0; i < biases; i++)
+        bias[i] *= 0.25f;
+    m.mix = mix;
+    m.bias = bias;
     m.scratch = floats(ar_depth_scratch(&m));
     m.threads = 1;
     return m;
 }
 static inline void depth_free(ar_depth *m) {
-    for (size_t i = 0; i <= m->layers; i++)
+    for (size_t i = 0; i <= m->layers + 3; i++)
         free(m->source[i]);
     free((void *)(uintptr_t)m->query);
+    free((void *)(uintptr_t)m->mix);
+    free((void *)(uintptr_t)m->bias);
     free(m->source);
     free(m->h);
     free(m->v);

@@ -84,8 +84,7 @@ static double three(ar_dtype dtype, float a, float b, float c, float w) {
 }
 
 static bool near(double x, double expected) {
-    return fabs(x - expected) <=
-           4 * ((double)FLT_EPSILON * fabs(expected) + (double)FLT_TRUE_MIN);
+    return fabs(x - expected) <= 4 * ((double)FLT_EPSILON * fabs(expected) + (double)FLT_TRUE_MIN);
 }
 
 static void test_values(tap *tap_now) {

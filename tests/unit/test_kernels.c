@@ -4,18 +4,18 @@
 #include "depth.h"
 #include "reference.h"
 #include "tap.h"
+#include "traffic.h"
 
 enum { MAX_LAYERS = 9 };
 
 static const struct {
     ar_mechanism_id id;
     ar_form form;
-} kernels[] = {{AR_STANDARD, AR_TWO_PHASE},
-               {AR_BLOCK, AR_TWO_PHASE},
-               {AR_BLOCK, AR_ONE_PASS},
-               {AR_FULL, AR_TWO_PHASE},
-               {AR_FULL, AR_ONE_PASS}};
-enum { KERNELS = sizeof kernels / sizeof *kernels };
+} kernels[] = {{AR_STANDARD, AR_TWO_PHASE}, {AR_BLOCK, AR_TWO_PHASE},       {AR_BLOCK, AR_ONE_PASS},
+               {AR_BLOCK, AR_AUTO},         {AR_FULL, AR_TWO_PHASE},        {AR_FULL, AR_ONE_PASS},
+               {AR_HIGHWAY, AR_TWO_PHASE},  {AR_DENSEFORMER, AR_TWO_PHASE}, {AR_MHC, AR_FUSED}};
+/* The last three are not in ar_reference_model: see test_streams.c. */
+enum { KERNELS = sizeof kernels / sizeof *kernels, MODELLED = KERNELS - 3 };
 
 /* Layers: the real ones, and a cheap one for the many cuts. */
 typedef struct {
@@ -36,17 +36,19 @@ static void toy_layer(void *user, size_t l, const void *h, void *v) {
     for (size_t i = 0; i < n; i++) {
         const double x = at(m->dtype, h, i), y = at(m->dtype, h, (i + l) % n);
         set(m->dtype, v, i, y / (1.0 + x * x) + 0.1 * (double)l);
+        set(m->dtype, m->gate, i, x - 0.2 * (double)l);
     }
 }
 
 /* Bit c of cuts set: a chunk ends after layer c + 1. */
 static const void *run(const ar_mechanism *k, ar_depth *m, unsigned cuts, ar_layer_fn *f,
-                        void *user) {
+                       void *user) {
     const size_t n = m->tokens * m->width;
     float *const x0 = floats(n);
     ar_embedding_fill(x0, m->tokens, m->width, 3, SEED);
     for (size_t i = 0; i < n; i++)
-        set(m->dtype, m->source[0], i, (double)x0[i]);
+        for (size_t j = 0; j < (k->id == AR_MHC ? m->streams : 1); j++)
+            set(m->dtype, m->source[j], i, (double)x0[i]);
     free(x0);
     for (size_t first = 1, l = 1; l <= m->layers; l++)
         if (l == m->layers || cuts >> (l - 1) & 1u) {
@@ -61,7 +63,7 @@ static const size_t all_widths[] = {1, 3, 8, 17, 64, 100};
 
 /* Every L and S, and between them every pair of tokens and width twice over. */
 static void test_reference(tap *tap_now) {
-    double worst[KERNELS] = {0};
+    double worst[MODELLED] = {0};
     size_t points = 0;
     for (size_t L = 1; L <= MAX_LAYERS; L++)
         for (size_t S = 1; S <= L + 1; S++)
@@ -76,12 +78,12 @@ static void test_reference(tap *tap_now) {
                 ar_embedding_fill(x0, T, d, 3, SEED);
                 double *const out = doubles(T * d);
                 double *const scratch = doubles(ar_reference_scratch(L, T, d));
-                for (size_t k = 0; k < KERNELS; k++) {
+                for (size_t k = 0; k < MODELLED; k++) {
                     ar_depth m = depth_new(L, S, T, d);
                     ar_reference_model(kernels[k].id, L, S, T, d, m.query, x0, weights_of, &net,
                                        out, scratch);
-                    const void *const y = run(ar_mechanism_find(kernels[k].id, kernels[k].form),
-                                               &m, (unsigned)points, real_layer, &net);
+                    const void *const y = run(ar_mechanism_find(kernels[k].id, kernels[k].form), &m,
+                                              (unsigned)points, real_layer, &net);
                     worst[k] = fmax(worst[k], difference(AR_FP32, T * d, y, out));
                     depth_free(&m);
                 }
@@ -92,7 +94,7 @@ static void test_reference(tap *tap_now) {
                 free(out);
                 free(scratch);
             }
-    for (size_t k = 0; k < KERNELS; k++)
+    for (size_t k = 0; k < MODELLED; k++)
         OK(worst[k] < 128 * FLT_EPSILON, "%s %s against the reference, %zu models: worst %.1e",
            ar_mechanism_names[kernels[k].id], ar_form_names[kernels[k].form], points, worst[k]);
 }
@@ -112,7 +114,8 @@ static void cuts_of(const ar_mechanism *kernel, ar_dtype dtype, ar_isa isa, size
         m.threads = cuts % 16 == 5 ? 3 : 1;
         *wrong += memcmp(run(kernel, &m, cuts, toy_layer, &m), kept, bytes) != 0;
     }
-    if (kernel->form == AR_TWO_PHASE && kernel->id != AR_STANDARD && dtype == AR_FP32) {
+    if (kernel->form == AR_TWO_PHASE && (kernel->id == AR_FULL || kernel->id == AR_BLOCK) &&
+        dtype == AR_FP32) {
         double *const wide = doubles(T * d);
         for (size_t i = 0; i < T * d; i++)
             wide[i] = at(dtype, kept, i);
@@ -149,7 +152,7 @@ static void test_cuts(tap *tap_now) {
 static void poison(void *user, size_t l, const void *h, void *v) {
     const ar_depth *const m = user;
     for (size_t i = 0; i < m->tokens * m->width; i++)
-        set(m->dtype, v, i, 0.5 * at(m->dtype, h, i));
+        set(m->dtype, v, i, 0.5 * at(m->dtype, h, i)), set(m->dtype, m->gate, i, 0.0);
     if (l == 3) set(m->dtype, v, m->width, INFINITY);
 }
 
@@ -197,15 +200,56 @@ static void test_layer(tap *tap_now) {
     OK(unequal == 0, "the same input gives the same bits, another micro-batch others");
 }
 
+/* What the passes declare is the exact count, for every chunk. */
+static void nothing(void *user, size_t l, const void *h, void *v) {
+    (void)user, (void)l, (void)h, (void)v;
+}
+
+static void test_ledger(tap *tap_now) {
+    for (size_t k = 0; k < KERNELS; k++) {
+        const ar_mechanism *const kernel = ar_mechanism_find(kernels[k].id, kernels[k].form);
+        size_t chunks = 0, vectors = 0, passes = 0, heads = 0;
+        for (size_t L = 1; L <= 20; L++)
+            for (size_t S = 1; S <= L + 1; S++) {
+                ar_depth m = depth_new(L, S, 1, 1);
+                memset(m.v, 0, sizeof(float));
+                memset(m.gate, 0, sizeof(float));
+                for (size_t i = 0; i <= L + 3; i++)
+                    memset(m.source[i], 0, sizeof(float));
+                for (size_t first = 1; first <= L; first++)
+                    for (size_t last = first; last <= L; last++, chunks++) {
+                        ar_ledger ledger = {0, 0, 0};
+                        m.ledger = &ledger;
+                        ar_chunk_forward(kernel, &m, first, last, nothing, NULL);
+                        const double exact = ar_traffic_exact(kernel->id, kernel->form, L, S,
+                                                              m.streams, first, last);
+                        vectors += fabs(exact - (double)(ledger.loads + ledger.stores)) > 1e-9;
+                        passes += ledger.passes !=
+                                  ar_traffic_launches(kernel->id, kernel->form, S, first, last);
+                    }
+                ar_ledger ledger = {0, 0, 0};
+                m.ledger = &ledger;
+                kernel->head(&m);
+                heads +=
+                    kernel->id != AR_MHC && fabs(ar_traffic_head(kernel->id, L, S) -
+                                                 (double)(ledger.loads + ledger.stores)) > 1e-9;
+                depth_free(&m);
+            }
+        OK(vectors + passes + heads == 0,
+           "%s %s, ledger of %zu chunks: %zu other counts, %zu passes, %zu heads", kernel->name,
+           ar_form_names[kernel->form], chunks, vectors, passes, heads);
+    }
+}
+
 static void test_table(tap *tap_now) {
     OK(ar_mechanism_find(AR_STANDARD, AR_ONE_PASS) == ar_mechanism_find(AR_STANDARD, AR_TWO_PHASE),
        "standard has one form");
-    OK(!ar_mechanism_find(AR_HIGHWAY, AR_TWO_PHASE) && !ar_mechanism_find(AR_MHC, AR_ONE_PASS) &&
-           !ar_mechanism_find(AR_DENSEFORMER, AR_ONE_PASS),
-       "no kernels yet for highway, denseformer, mhc");
     OK(!strcmp(ar_mechanism_names[AR_BLOCK], "block") && !ar_mechanism_names[AR_BLOCK + 1] &&
-           !strcmp(ar_form_names[AR_ONE_PASS], "one-pass") && !ar_form_names[AR_ONE_PASS + 1],
+           !strcmp(ar_form_names[AR_UNFUSED], "unfused") && !ar_form_names[AR_UNFUSED + 1],
        "names");
+    OK(ar_traffic_auto(16, 1, 0) == AR_ONE_PASS && ar_traffic_auto(16, 2, 0) == AR_ONE_PASS &&
+           ar_traffic_auto(16, 3, 0) == AR_TWO_PHASE && ar_traffic_auto(16, 3, 1) == AR_ONE_PASS,
+       "auto: one pass for blocks 1 and 2, and where phase 1 would wait for its flops");
     OK(ar_segment_last(4, 3, 9) == 4 && ar_segment_last(4, 5, 6) == 6 &&
            ar_segment_last(1, 5, 9) == 5 && ar_segment_last(0, 3, 9) == 9 &&
            ar_segment_last(SIZE_MAX, 3, 9) == 9,
@@ -222,5 +266,6 @@ int main(void) {
     test_reference(tap_now);
     test_cuts(tap_now);
     test_poison(tap_now);
+    test_ledger(tap_now);
     return DONE();
 }
