@@ -6,7 +6,7 @@
 #include "tap.h"
 #include "traffic.h"
 
-enum { L = 5, STREAMS = 4 };
+enum { LAYERS = 5, STREAMS = 4 };
 
 typedef struct {
     ar_mechanism_id id;
@@ -30,7 +30,8 @@ static void toy_layer(void *user, size_t l, const void *h, void *v) {
 
 static void reference(const subject *s, const ar_depth *m, const double *x0, double *out) {
     const size_t T = m->tokens, d = m->width, n = T * d, k = m->streams;
-    double *source[L + STREAMS], *const v = doubles(n), *const gate = doubles(n);
+    const size_t L = m->layers;
+    double *source[LAYERS + STREAMS], *const v = doubles(n), *const gate = doubles(n);
     double *const w = doubles(d);
     for (size_t i = 0; i < L + STREAMS; i++) {
         source[i] = doubles(n);
@@ -67,6 +68,8 @@ static void reference(const subject *s, const ar_depth *m, const double *x0, dou
 
 static double error_of(const subject *s, ar_dtype dtype, ar_isa isa, size_t T, size_t d,
                        size_t streams) {
+    /* storing bf16 layer after layer makes errors that the next layers amplify */
+    const size_t L = dtype == AR_BF16 ? 1 : LAYERS;
     ar_depth m = depth_new(L, 2, T, d);
     m.dtype = dtype;
     m.isa = isa;
@@ -82,8 +85,8 @@ static double error_of(const subject *s, ar_dtype dtype, ar_isa isa, size_t T, s
     }
     reference(s, &m, x0, out);
     const ar_mechanism *const k = ar_mechanism_find(s->id, AR_FUSED);
-    ar_chunk_forward(k, &m, 1, 3, toy_layer, &m);
-    ar_chunk_forward(k, &m, 4, L, toy_layer, &m);
+    ar_chunk_forward(k, &m, 1, (L + 1) / 2, toy_layer, &m);
+    ar_chunk_forward(k, &m, (L + 1) / 2 + 1, L, toy_layer, &m);
     const double error = difference(dtype, T * d, k->head(&m), out);
     depth_free(&m);
     free(x), free(x0), free(out);
@@ -101,12 +104,11 @@ static void test_models(tap *tap_now) {
     for (size_t k = 0; k < sizeof subjects / sizeof *subjects; k++)
         for (ar_isa isa = AR_ISA_BASE; isa <= AR_ISA_V4 && ar_isa_runs(isa); isa++)
             for (ar_dtype dtype = AR_FP32; dtype <= AR_BF16; dtype++) {
-                double worst = 0.0; /* a norm of few elements is ill-conditioned in bf16 */
-                const size_t least = dtype == AR_BF16 ? 13 : 1;
+                double worst = 0.0;
                 for (size_t T = 1; T <= 33; T++)
-                    worst = fmax(worst, error_of(&subjects[k], dtype, isa, T, least + T * 7 % 40,
+                    worst = fmax(worst, error_of(&subjects[k], dtype, isa, T, 1 + T * 7 % 40,
                                                  1 + T % STREAMS));
-                OK(worst < (dtype == AR_BF16 ? 0.05 : 1e-5), "%s, %s, %s: %.1e", subjects[k].name,
+                OK(worst < (dtype == AR_BF16 ? 0.03 : 3e-5), "%s, %s, %s: %.1e", subjects[k].name,
                    ar_isa_names[isa], dtype == AR_BF16 ? "bf16" : "fp32", worst);
             }
 }
