@@ -19,12 +19,18 @@ has = $(shell echo '\#include <$(1)>' | $(CC) -E - >/dev/null 2>&1 && echo yes)
 HAVE_SIMGRID := $(if $(call has,simgrid/engine.h),$(shell command -v $(SMPICC)))
 HAVE_PAPI := $(call has,papi.h)
 HAVE_MPI := $(shell command -v $(MPICC))
-# OpenMP, where the compiler can link it; without it kernels run one thread.
-OPENMP := $(shell echo 'int main(void){}' | $(CC) -fopenmp -x c - -o /dev/null 2>/dev/null && echo -fopenmp)
 HAVE_VALGRIND := $(call has,valgrind/callgrind.h)
 
+# OpenMP, where the compiler can link it; without it kernels run one thread.
+OPENMP := $(shell echo 'int main(void){}' | $(CC) -fopenmp -x c - -o /dev/null 2>/dev/null && echo -fopenmp)
+X86 := $(shell $(CC) -dM -E -x c /dev/null | grep -q __x86_64__ && echo yes)
+ISAS := base $(if $(X86),v3 v4)
+march_v3 := -march=x86-64-v3
+march_v4 := -march=x86-64-v4 -mprefer-vector-width=512
+
 override CPPFLAGS += -D_POSIX_C_SOURCE=200809L -I$(B) \
-  $(if $(HAVE_SIMGRID),-DHAVE_SIMGRID) $(if $(HAVE_PAPI),-DHAVE_PAPI) $(if $(HAVE_VALGRIND),-DHAVE_VALGRIND)
+  $(if $(HAVE_SIMGRID),-DHAVE_SIMGRID) $(if $(HAVE_PAPI),-DHAVE_PAPI) $(if $(HAVE_VALGRIND),-DHAVE_VALGRIND) \
+  $(if $(X86),-DAR_HAVE_X86)
 FLAGS = -std=c17 -ffp-contract=off $(CFLAGS) $(WARN) $(SAN) -fPIC $(OPENMP) -MMD -MP
 
 # What each folder may see.
@@ -43,6 +49,9 @@ front_src := sim/attnres.c $(wildcard sim/cmd_*.c)
 sim_src := $(filter-out $(mpi_src) $(engine_src) $(front_src),$(wildcard sim/*.c))
 lib_src := $(wildcard sim/base/*.c kernels/*.c kernels/measure/*.c topologies/*.c reports/*.c) $(sim_src)
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
+# kernels/simd: once for each instruction set and storage type.
+simd_obj := $(foreach i,$(ISAS),$(foreach t,fp32 bf16,\
+  $(patsubst kernels/simd/%.c,$(B)/obj/kernels/simd/%.$(i)_$(t).o,$(wildcard kernels/simd/*.c))))
 LIB := $(B)/libattnres.a
 LIBS := -lopenblas -lhwloc -lm $(OPENMP)
 FRONT_LIBS := $(LIBS) $(if $(HAVE_PAPI),-lpapi) $(if $(HAVE_SIMGRID),-lsimgrid)
@@ -72,13 +81,19 @@ $(B)/obj/sim/base/%.o: sim/base/%.c ; $(call compile,$(CC),$(see_base))
 $(B)/obj/kernels/measure/%.o: kernels/measure/%.c ; $(call compile,$(CC),$(see_measure))
 $(B)/obj/kernels/%.o: kernels/%.c ; $(call compile,$(CC),$(see_kernels))
 $(B)/obj/kernels/measure/peak.o: override CFLAGS += -ffp-contract=fast
+define simd_rule
+$(B)/obj/kernels/simd/%.$(1)_$(2).o: kernels/simd/%.c
+	@mkdir -p $$(@D) && echo "  $(CC) $(1) $(2) $$<" && $(CC) $$(CPPFLAGS) $$(see_kernels) $$(FLAGS) $$(march_$(1)) \
+	  -DAR_SUFFIX=$(1)_$(2) $(if $(filter bf16,$(2)),-DAR_STORE_BF16) -c $$< -o $$@
+endef
+$(foreach i,$(ISAS),$(foreach t,fp32 bf16,$(eval $(call simd_rule,$(i),$(t)))))
 $(B)/obj/topologies/%.o: topologies/%.c ; $(call compile,$(CC),$(see_topologies))
 $(B)/obj/reports/%.o: reports/%.c ; $(call compile,$(CC),$(see_reports))
 $(B)/obj/sim/%.o: sim/%.c ; $(call compile,$(CC),$(see_sim))
 $(B)/mpi/obj/%.o: sim/%.c ; $(call compile,OMPI_CC=$(CC) $(MPICC),$(see_sim))
 $(B)/smpi/obj/%.o: sim/%.c ; $(call compile,$(SMPICC),$(see_sim))
 
-$(LIB): $(call obj,$(lib_src))
+$(LIB): $(call obj,$(lib_src)) $(simd_obj)
 	@rm -f $@ && ar rcs $@ $^
 $(B)/attnres: $(call obj,$(front_src)) $(LIB)
 	$(CC) $(SAN) -o $@ $^ -Wl,--as-needed $(FRONT_LIBS)

@@ -4,8 +4,8 @@
  * or by finish. Source: paper, section 4.2, Algorithm 1. */
 
 #include "mechanisms.h"
-#include "row.h"
-#include "softmax.h"
+#include "pass.h"
+#include "traffic.h"
 
 typedef struct {
     size_t n, i; /* layer l is the i-th of block n, both from 1 */
@@ -15,12 +15,12 @@ static place place_of(const ar_depth *m, size_t l) {
     return (place){(l - 1) / m->block + 1, (l - 1) % m->block + 1};
 }
 
-/* Does m->v hold the output of layer l - 1, not yet in the partial sum? */
-static bool pending(const ar_depth *m, size_t l) {
-    return l > m->first && place_of(m, l).i > 2;
+/* m->v where it holds the output of layer l - 1, not yet in the partial sum. */
+static const void *pending(const ar_depth *m, size_t l) {
+    return l > m->first && place_of(m, l).i > 2 ? m->v : NULL;
 }
 
-static float *output(ar_depth *m, size_t l) {
+static void *output(ar_depth *m, size_t l) {
     const place at = place_of(m, l);
     return at.i == 1 ? m->source[at.n] : m->v;
 }
@@ -28,62 +28,27 @@ static float *output(ar_depth *m, size_t l) {
 /* Reads b and v, writes b: 3; nothing when the block's only layer so far is the first. */
 static void finish(ar_depth *m, size_t last) {
     const place at = place_of(m, last);
-    if (at.i > 1) ar_row_add(m->tokens * m->width, m->source[at.n], m->v);
+    if (at.i > 1) ar_pass_add(m, m->source[at.n], m->v);
 }
 
-static void attend_one(ar_depth *m, size_t l, size_t sources, const float *v) {
-    const size_t d = m->width;
-    const ar_attention a = {.tokens = m->tokens,
-                            .width = d,
-                            .source = m->source,
-                            .n = sources,
-                            .joint = sources,
-                            .query = m->query + (l - 1) * d,
-                            .queries = 1,
-                            .o = m->h};
-    for (size_t t = 0; t < m->tokens; t++) {
-        if (v) ar_row_add(d, m->source[sources - 1] + t * d, v + t * d);
-        ar_softmax_attend_token(&a, t);
-    }
-}
-
-static const float *head(ar_depth *m) {
+static const void *head(ar_depth *m) {
     const size_t blocks = (m->layers + m->block - 1) / m->block;
-    attend_one(m, m->layers + 1, blocks + 1, NULL);
+    ar_attend_one(m, m->layers + 1, blocks + 1, NULL);
     return m->h;
 }
 
 /* Phase 1: reads n, writes one o for each layer of the segment. */
 static void two_phase_start(ar_depth *m, size_t first, size_t last) {
-    const size_t n = place_of(m, first).n;
     m->first = first;
-    ar_softmax_attend(&(ar_attention){.tokens = m->tokens,
-                                      .width = m->width,
-                                      .source = m->source,
-                                      .n = n,
-                                      .joint = n,
-                                      .query = m->query + (first - 1) * m->width,
-                                      .queries = last - first + 1,
-                                      .o = m->o,
-                                      .max = m->max,
-                                      .sum = m->sum});
+    ar_attend_many(m, place_of(m, first).n, first, last);
 }
 
 /* Phase 2. i = 1: nothing. No v pending: reads b and o, writes h: 3. Else reads b, v
  * and o, writes b and h: 5. */
-static const float *two_phase_input(ar_depth *m, size_t l) {
-    const size_t d = m->width, T = m->tokens, row = l - m->first;
+static const void *two_phase_input(ar_depth *m, size_t l) {
     const place at = place_of(m, l);
-    const float *const o = m->o + row * T * d;
-    const float *const max = m->max + row * T, *const sum = m->sum + row * T;
-    const float *const query = m->query + (l - 1) * d;
-    const bool add = pending(m, l);
-    if (at.i == 1) return o;
-    for (size_t t = 0; t < T; t++) {
-        float *const b = m->source[at.n] + t * d;
-        if (add) ar_row_add(d, b, m->v + t * d);
-        ar_softmax_merge_source(d, o + t * d, (ar_part){max[t], sum[t]}, b, query, m->h + t * d);
-    }
+    if (at.i == 1) return ar_attended(m, l);
+    ar_merge_in(m, l, m->source + at.n, 1, pending(m, l));
     return m->h;
 }
 
@@ -94,9 +59,9 @@ static void one_pass_start(ar_depth *m, size_t first, size_t last) {
 
 /* Reads n sources and b (from i = 2 on), writes h; reads v and writes b where v is
  * pending. */
-static const float *one_pass_input(ar_depth *m, size_t l) {
+static const void *one_pass_input(ar_depth *m, size_t l) {
     const place at = place_of(m, l);
-    attend_one(m, l, at.i == 1 ? at.n : at.n + 1, pending(m, l) ? m->v : NULL);
+    ar_attend_one(m, l, at.i == 1 ? at.n : at.n + 1, pending(m, l));
     return m->h;
 }
 
@@ -104,3 +69,17 @@ const ar_mechanism ar_block_two_phase = {AR_BLOCK,        "block", AR_TWO_PHASE,
                                          two_phase_input, output,  finish,       head};
 const ar_mechanism ar_block_one_pass = {AR_BLOCK,       "block", AR_ONE_PASS, one_pass_start,
                                         one_pass_input, output,  finish,      head};
+
+/* Per block the cheaper of the two. */
+static bool one_pass(const ar_depth *m, size_t l) {
+    return ar_traffic_auto(m->block, place_of(m, l).n, m->balance) == AR_ONE_PASS;
+}
+static void auto_start(ar_depth *m, size_t first, size_t last) {
+    (one_pass(m, first) ? one_pass_start : two_phase_start)(m, first, last);
+}
+static const void *auto_input(ar_depth *m, size_t l) {
+    return (one_pass(m, l) ? one_pass_input : two_phase_input)(m, l);
+}
+
+const ar_mechanism ar_block_auto = {AR_BLOCK,   "block", AR_AUTO, auto_start,
+                                    auto_input, output,  finish,  head};

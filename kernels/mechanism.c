@@ -2,13 +2,15 @@
 
 const char *const ar_mechanism_names[] = {"standard", "highway", "denseformer", "mhc",
                                           "full",     "block",   NULL};
-const char *const ar_form_names[] = {"two-phase", "one-pass", NULL};
+const char *const ar_form_names[] = {"two-phase", "one-pass", "auto", "fused", "unfused", NULL};
 
 const ar_mechanism *ar_mechanism_find(ar_mechanism_id id, ar_form form) {
-    static const ar_mechanism *const table[] = {&ar_standard, &ar_block_two_phase,
-                                                &ar_block_one_pass, &ar_full_two_phase,
-                                                &ar_full_one_pass};
+    static const ar_mechanism *const table[] = {
+        &ar_standard,       &ar_block_two_phase, &ar_block_one_pass, &ar_block_auto,
+        &ar_full_two_phase, &ar_full_one_pass,   &ar_mhc_fused};
     if (id == AR_STANDARD) return &ar_standard;
+    if (id == AR_HIGHWAY) return &ar_highway;
+    if (id == AR_DENSEFORMER) return &ar_denseformer;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (table[i]->id == id && table[i]->form == form) return table[i];
     return NULL;
@@ -37,7 +39,7 @@ void ar_chunk_forward(const ar_mechanism *mechanism, ar_depth *depth, size_t fir
         const size_t end = ar_segment_last(block, first, last);
         mechanism->start(depth, first, end);
         for (size_t l = first; l <= end; l++) {
-            const float *const h = mechanism->input(depth, l);
+            const void *const h = mechanism->input(depth, l);
             layer(user, l, h, mechanism->output(depth, l));
         }
         mechanism->finish(depth, end);

@@ -1,10 +1,10 @@
 /* Standard residual: h_l = h_{l-1} + v_{l-1}; the stream is source[0], in place. */
 
 #include "mechanisms.h"
-#include "row.h"
+#include "pass.h"
 
 static void absorb(ar_depth *m) {
-    ar_row_add(m->tokens * m->width, m->source[0], m->v);
+    ar_pass_add(m, m->source[0], m->v);
 }
 
 static void start(ar_depth *m, size_t first, size_t last) {
@@ -13,12 +13,12 @@ static void start(ar_depth *m, size_t first, size_t last) {
 }
 
 /* Reads h and v, writes h: 3; nothing for the segment's first layer. */
-static const float *input(ar_depth *m, size_t l) {
+static const void *input(ar_depth *m, size_t l) {
     if (l > m->first) absorb(m);
     return m->source[0];
 }
 
-static float *output(ar_depth *m, size_t l) {
+static void *output(ar_depth *m, size_t l) {
     (void)l;
     return m->v;
 }
@@ -28,7 +28,7 @@ static void finish(ar_depth *m, size_t last) {
     absorb(m);
 }
 
-static const float *head(ar_depth *m) {
+static const void *head(ar_depth *m) {
     return m->source[0];
 }
 

@@ -44,19 +44,38 @@ static cost block_segment(ar_form form, size_t block, size_t first, size_t last)
     return c;
 }
 
-static cost full_segment(ar_form form, size_t first, size_t last) {
+static cost full_segment(ar_form form, size_t group, size_t first, size_t last) {
     const size_t layers = last - first + 1;
     const double f = (double)first, s = (double)layers;
-    if (form == AR_TWO_PHASE) /* phase 1; then k = 1..s-1 sources, o, h */
-        return (cost){f + s + s * (s - 1.0) / 2.0 + 2.0 * (s - 1.0), layers};
-    return (cost){s * (f + (s - 1.0) / 2.0 + 1.0), layers};
+    if (form == AR_ONE_PASS) return (cost){s * (f + (s - 1.0) / 2.0 + 1.0), layers};
+    const size_t own = (first - 1) % group; /* of the group's sources, made before first */
+    const double g = (double)own;
+    /* phase 1; then k = own..own+s-1 sources, o, h; nothing at k = 0 */
+    const size_t merged = layers - (own == 0);
+    return (cost){f - g + s + s * g + s * (s - 1.0) / 2.0 + 2.0 * (double)merged, 1 + merged};
 }
 
-/* Layers without kernels, by their definition, one pass for each arrow:
+ar_form ar_traffic_auto(size_t block, size_t n, double balance) {
+    /* a whole block, whatever part of it a chunk or the depth holds: the same bits */
+    const size_t first = (n - 1) * block + 1, last = n * block;
+    const double moved = (double)(n + block), flop = 4.0 * (double)n * (double)block;
+    const double wait = balance > 0.0 && flop / balance > moved ? flop / balance - moved : 0.0;
+    const double two = block_segment(AR_TWO_PHASE, block, first, last).vectors + wait;
+    return block_segment(AR_ONE_PASS, block, first, last).vectors <= two ? AR_ONE_PASS
+                                                                         : AR_TWO_PHASE;
+}
+
+/* Layers by definition, one pass for each arrow:
  * Highway: h, v and the element-wise gate -> h.
  * DenseFormer: l sources -> h.
  * mHC, unfused: H -> its coefficients (m); H -> read-out (m + 1); H -> H A (2m);
  * v -> v beta^T (m + 1); their sum (3m): 8m + 2 in five passes. */
+/* Fused: the first layer reads H, writes h: m + 1; each other reads H and v, writes H and
+ * h: 2m + 2; the last output is absorbed at the end: 2m + 1. */
+static double hc_fused(double m, double s) {
+    return m + 1.0 + (s - 1.0) * (2.0 * m + 2.0) + 2.0 * m + 1.0;
+}
+
 static cost segment(ar_mechanism_id id, ar_form form, size_t block, size_t streams, size_t first,
                     size_t last) {
     const size_t layers = last - first + 1;
@@ -67,12 +86,14 @@ static cost segment(ar_mechanism_id id, ar_form form, size_t block, size_t strea
     case AR_HIGHWAY:
         return (cost){4.0 * s, layers};
     case AR_DENSEFORMER:
-        return full_segment(AR_ONE_PASS, first, last);
-    case AR_MHC:
+        return full_segment(AR_ONE_PASS, block, first, last);
+    case AR_MHC: /* a fused chunk has one pass more than it has layers */
+        if (form == AR_FUSED) return (cost){hc_fused((double)streams, s), layers + 1};
         return (cost){(8.0 * (double)streams + 2.0) * s, 5 * layers};
     case AR_FULL:
-        return full_segment(form, first, last);
+        return full_segment(form, block, first, last);
     case AR_BLOCK:
+        if (form == AR_AUTO) form = ar_traffic_auto(block, (first - 1) / block + 1, 0.0);
         return block_segment(form, block, first, last);
     }
     return (cost){NAN, 0};

@@ -16,10 +16,16 @@ double ar_traffic_paper(ar_mechanism_id id, ar_form form, size_t layers, size_t 
  * one chunk, in vectors of d per token: each pass over a vector counted once by
  * the kernel that makes it. Chunk ends inside a block cost what they cost. For Full,
  * block is the group S that is answered together. last beyond L counts to L.
- * Highway, DenseFormer and mHC have no kernel yet: their count is the
- * definition's (see traffic.c). first > last: 0. */
+ * Full in a chunk that starts inside a group reads the group's own sources once for
+ * each layer. Highway with element-wise gates; mHC fused where form says so, else
+ * unfused. AUTO: by bytes. first > last: 0. */
 double ar_traffic_exact(ar_mechanism_id id, ar_form form, size_t layers, size_t block,
                         size_t streams, size_t first, size_t last);
+
+/* The form that Block's `auto` takes for block n of S layers: that which takes less time,
+ * time being vectors moved, or in phase 1 flop / balance if that is more. balance: flops
+ * the machine does while it moves one element; 0: count bytes only. */
+ar_form ar_traffic_auto(size_t block, size_t n, double balance);
 
 /* The output head: one pass over all N sources and the embedding, and its output: N + 2.
  * 0 for the stream mechanisms (mHC's collapse of its m streams is left out). */

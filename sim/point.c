@@ -145,9 +145,15 @@ static ar_status check_real(const ar_point *point, ar_err *err) {
                        "compute = real with tensor_parallel = %lld: the kernels run whole layers; "
                        "legal: tensor_parallel = 1",
                        (long long)point->tensor_parallel);
-    if (!ar_mechanism_find((ar_mechanism_id)point->mechanism, (ar_form)point->form))
+    const bool works = point->mechanism == AR_STANDARD || point->mechanism == AR_FULL ||
+                       point->mechanism == AR_BLOCK;
+    if (works && !ar_mechanism_find((ar_mechanism_id)point->mechanism, (ar_form)point->form))
+        return ar_fail(err, point->bad, "compute = real with mechanism = %s: no form %s",
+                       ar_mechanism_names[point->mechanism], ar_form_names[point->form]);
+    if (!works)
         return ar_fail(err, point->bad,
-                       "compute = real with mechanism = %s: no kernels; legal: standard, block, "
+                       "compute = real with mechanism = %s: the layers make no gates or "
+                       "coefficients; legal: standard, block, "
                        "full",
                        ar_mechanism_names[point->mechanism]);
     return AR_OK;

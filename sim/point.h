@@ -13,7 +13,6 @@
 typedef enum { AR_CACHE_NONE, AR_CACHE_RECEIVED, AR_CACHE_OWN, AR_CACHES } ar_cache;
 typedef enum { AR_GPIPE, AR_1F1B, AR_INTERLEAVED } ar_schedule;
 typedef enum { AR_FORWARD_ONLY, AR_TRAIN } ar_pass;
-typedef enum { AR_FP32, AR_BF16, AR_FP16 } ar_dtype;
 typedef enum { AR_REMAINDER_FIRST, AR_REMAINDER_LAST } ar_remainder;
 typedef enum { AR_MODELLED, AR_REAL } ar_compute;
 typedef enum { AR_EXPLICIT, AR_ENGINE_DEFAULT } ar_engine_model;

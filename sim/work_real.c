@@ -15,7 +15,7 @@ struct ar_real {
     size_t sources;    /* rows of a micro-batch's table */
     float **weights;   /* [L+1], by layer; NULL for other ranks' */
     float *query;      /* [L+1][d] */
-    float **table;     /* [M][sources] */
+    void **table;      /* [M][sources] */
     float **output;    /* [M], NULL except on the last chunk's rank */
     float *scratch;    /* of a layer function */
     ar_depth depth;    /* its buffers; source is set per compute */
@@ -37,7 +37,7 @@ static int32_t partial_id(const ar_layout *layout, int32_t c) {
     return layout->block > 0 ? layout->chunk[c].history : 0;
 }
 
-static float **sources_of(const ar_real *real, int32_t microbatch) {
+static void **sources_of(const ar_real *real, int32_t microbatch) {
     return real->table + (size_t)microbatch * real->sources;
 }
 
@@ -46,7 +46,7 @@ static float **sources_of(const ar_real *real, int32_t microbatch) {
 static void unpack(void *self, const ar_action *action, const ar_message *message,
                    const void *buffer) {
     ar_real *real = self;
-    float **source = sources_of(real, action->microbatch);
+    void **source = sources_of(real, action->microbatch);
     const float *in = buffer;
     const int32_t stream = partial_id(real->layout, action->chunk - 1);
     for (int32_t s = message->hop.from; s < message->hop.to + message->hop.stream; s++) {
@@ -59,7 +59,7 @@ static void unpack(void *self, const ar_action *action, const ar_message *messag
 
 static void pack(void *self, const ar_action *action, const ar_message *message, void *buffer) {
     ar_real *real = self;
-    float **source = sources_of(real, action->microbatch);
+    void **source = sources_of(real, action->microbatch);
     float *out = buffer;
     for (int32_t s = message->hop.from; s < message->hop.to; s++, out += real->vector)
         memcpy(out, source[s], real->vector * sizeof *out);
@@ -72,7 +72,7 @@ static void pack(void *self, const ar_action *action, const ar_message *message,
 
 static void keep(void *self, const ar_action *action) {
     ar_real *real = self;
-    float **source = sources_of(real, action->microbatch);
+    void **source = sources_of(real, action->microbatch);
     if (action->from > 0 || source[0]) return; /* came with the message, or was just made */
     source[0] = allocate(real->vector);
     ar_embedding_fill(source[0], real->depth.tokens, real->depth.width, (size_t)action->microbatch,
@@ -81,7 +81,7 @@ static void keep(void *self, const ar_action *action) {
 
 static void release(void *self, const ar_action *action) {
     ar_real *real = self;
-    float **source = sources_of(real, action->microbatch);
+    void **source = sources_of(real, action->microbatch);
     for (int32_t s = action->from; s < action->to; s++) {
         free(source[s]);
         source[s] = NULL;
@@ -94,7 +94,7 @@ typedef struct {
     void *user;
 } layer_call;
 
-static void run_layer(void *user, size_t l, const float *h, float *v) {
+static void run_layer(void *user, size_t l, const void *h, void *v) {
     const layer_call *call = user;
     ar_real *real = call->real;
     ar_layer_forward(real->weights[l], real->depth.tokens, real->depth.width, l, h, v,
@@ -103,7 +103,7 @@ static void run_layer(void *user, size_t l, const float *h, float *v) {
 }
 
 /* Storage for the blocks that the chunk works on. */
-static void make_room(const ar_real *real, const ar_chunk *chunk, float **source) {
+static void make_room(const ar_real *real, const ar_chunk *chunk, void **source) {
     if (real->layout->block == 0) {
         if (!source[0]) source[0] = allocate(real->vector);
         return;
@@ -114,7 +114,7 @@ static void make_room(const ar_real *real, const ar_chunk *chunk, float **source
     }
 }
 
-static const float *run_chunk(ar_real *real, int32_t c, float **source, layer_call *call) {
+static const void *run_chunk(ar_real *real, int32_t c, void **source, layer_call *call) {
     const ar_chunk *chunk = &real->layout->chunk[c];
     make_room(real, chunk, source);
     real->depth.source = source;
@@ -125,15 +125,15 @@ static const float *run_chunk(ar_real *real, int32_t c, float **source, layer_ca
 
 static void compute(void *self, const ar_action *action, ar_progress_fn *progress, void *user) {
     ar_real *real = self;
-    float **source = sources_of(real, action->microbatch);
+    void **source = sources_of(real, action->microbatch);
     if (action->chunk == 0 && real->layout->block == 0) { /* the stream starts here */
         source[0] = allocate(real->vector);
         ar_embedding_fill(source[0], real->depth.tokens, real->depth.width,
                           (size_t)action->microbatch, (unsigned long)real->point->seed);
     }
     layer_call call = {real, progress, user};
-    const float *out = run_chunk(real, action->chunk, source, &call);
-    if (out) memcpy(real->output[action->microbatch], out, real->vector * sizeof *out);
+    const void *out = run_chunk(real, action->chunk, source, &call);
+    if (out) memcpy(real->output[action->microbatch], out, real->vector * sizeof(float));
     if (out && real->layout->block == 0) { /* the stream ends here */
         free(source[0]);
         source[0] = NULL;
@@ -147,13 +147,13 @@ ar_work ar_work_real(ar_real *real) {
 }
 
 const float *ar_real_forward(ar_real *real, int64_t microbatch) {
-    float **source = real->table;
+    void **source = real->table;
     source[0] = allocate(real->vector);
     ar_embedding_fill(source[0], real->depth.tokens, real->depth.width, (size_t)microbatch,
                       (unsigned long)real->point->seed);
     layer_call call = {real, NULL, NULL};
-    const float *out = run_chunk(real, 0, source, &call);
-    memcpy(real->output[0], out, real->vector * sizeof *out);
+    const void *out = run_chunk(real, 0, source, &call);
+    memcpy(real->output[0], out, real->vector * sizeof(float));
     for (size_t s = 0; s < real->sources; s++) {
         free(source[s]);
         source[s] = NULL;
@@ -169,12 +169,12 @@ const float *ar_real_output(const ar_real *real, int64_t microbatch) {
 
 /* Seconds of one forward of chunk c on sources of ones: the median of three. */
 static double measure(ar_real *real, int32_t c) {
-    float **source = sources_of(real, 0);
+    void **source = sources_of(real, 0);
     double took_s[3];
     for (size_t s = 0; s + 1 < real->sources; s++) {
-        source[s] = allocate(real->vector);
-        for (size_t i = 0; source[s] && i < real->vector; i++)
-            source[s][i] = 1;
+        float *const ones = source[s] = allocate(real->vector);
+        for (size_t i = 0; ones && i < real->vector; i++)
+            ones[i] = 1;
     }
     for (int k = 0; k < 3; k++) {
         layer_call call = {real, NULL, NULL};
@@ -202,8 +202,9 @@ static bool allocate_buffers(ar_real *real, const ar_point *point, bool last) {
     depth->o = allocate(depth->block * real->vector);
     depth->max = allocate(depth->block * depth->tokens);
     depth->sum = allocate(depth->block * depth->tokens);
+    depth->scratch = allocate(ar_depth_scratch(depth));
     bool enough = real->weights && real->table && real->output && real->query && real->scratch &&
-                  depth->h && depth->v && depth->o && depth->max && depth->sum;
+                  depth->h && depth->v && depth->o && depth->max && depth->sum && depth->scratch;
     for (size_t m = 0; enough && last && m < batches; m++)
         enough = (real->output[m] = allocate(real->vector)) != NULL;
     return enough;
@@ -270,5 +271,6 @@ void ar_real_close(ar_real *real) {
     free(real->depth.o);
     free(real->depth.max);
     free(real->depth.sum);
+    free(real->depth.scratch);
     free(real);
 }

@@ -12,18 +12,19 @@ const char *const ar_store_names[] = {"fp32", "bf16", NULL};
 const char *const ar_direction_names[] = {"forward", "backward", NULL};
 const char *const ar_phase_names[] = {"all", "1", "2", NULL};
 
-/* One thread's tokens, as a micro-batch of its own. */
+/* One micro-batch's buffers. */
 typedef struct {
     ar_depth depth;
-    float *memory; /* owned: all buffers of depth but the queries */
-    float *source[];
+    void *memory;   /* owned: all vectors of depth */
+    float *numbers; /* owned: statistics and scratch */
+    void *source[];
 } walker;
 
 struct ar_subject {
     ar_case about;
     const ar_mechanism *mechanism;
-    float *query;     /* owned */
-    walker *walker[]; /* [threads], owned */
+    float *query; /* owned */
+    walker *walker;
 };
 
 /* Has it a phase 1, with outputs of its own? */
@@ -53,13 +54,39 @@ bool ar_subject_exists(const ar_case *c, const char **why) {
     *why = NULL;
     if (!ar_mechanism_find(c->mechanism, c->form))
         *why = "no kernels for this mechanism and form in this version";
-    else if (c->store != AR_STORE_FP32)
-        *why = "no kernels with this storage type in this version";
     else if (c->direction != AR_FORWARD)
         *why = "no backward kernels in this version";
     else if (c->phase != AR_PHASE_ALL && !has_outputs(c))
         *why = "this form has no phases";
     return *why == NULL;
+}
+
+/* ---- storage ---- */
+
+static float load(ar_store store, const void *x, size_t i) {
+    float value;
+    if (store == AR_STORE_FP32) return ((const float *)x)[i];
+    const uint32_t bits = (uint32_t)((const uint16_t *)x)[i] << 16;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* To bf16 by rounding to nearest, ties to even. */
+static void put(ar_store store, void *x, size_t i, float value) {
+    uint32_t bits;
+    if (store == AR_STORE_FP32) {
+        ((float *)x)[i] = value;
+        return;
+    }
+    memcpy(&bits, &value, sizeof bits);
+    bits = isnan(value) ? bits | 0x400000 : bits + 0x7fff + (bits >> 16 & 1);
+    ((uint16_t *)x)[i] = (uint16_t)(bits >> 16);
+}
+
+float ar_store_round(ar_store store, float value) {
+    float room;
+    put(store, &room, 0, value);
+    return load(store, &room, 0);
 }
 
 /* ---- buffers ---- */
@@ -69,81 +96,94 @@ static size_t sources(const ar_case *c) {
     return block == 0 ? 1 : (c->layers + block - 1) / block + 1;
 }
 
-/* Floats of one walker: sources, h, v and, where there is a phase 1, its outputs. */
-static size_t floats(const ar_case *c, size_t tokens) {
-    const size_t group = has_outputs(c) ? c->block : 0;
-    const size_t statistics = (2 * group * tokens + 15) / 16 * 16;
-    const size_t vector = (tokens * c->width + 15) / 16 * 16;
-    return vector * (sources(c) + 2 + group) + statistics;
+/* Bytes of a vector, in whole cache lines; vectors: sources, h, v and phase 1's outputs. */
+static size_t vector_B(const ar_case *c) {
+    return (c->tokens * c->width * ar_store_B(c->store) + 63) / 64 * 64;
 }
 
-static size_t share(const ar_case *c, size_t thread) {
-    return c->tokens * (thread + 1) / c->threads - c->tokens * thread / c->threads;
+static size_t vectors(const ar_case *c) {
+    return sources(c) + 2 + (has_outputs(c) ? c->block : 0);
 }
 
 double ar_subject_B(const ar_case *c) {
-    double all = (double)(c->layers + 1) * (double)c->width;
-    for (size_t i = 0; i < c->threads; i++)
-        all += (double)floats(c, share(c, i));
-    return all * sizeof(float);
+    return (double)(c->layers + 1) * (double)c->width * sizeof(float) +
+           (double)vectors(c) * (double)vector_B(c);
 }
 
-static float *allocate(size_t count) {
-    return aligned_alloc(64, (count * sizeof(float) + 63) / 64 * 64);
+static void walker_close(walker *w) {
+    if (!w) return;
+    free(w->memory);
+    free(w->numbers);
+    free(w);
 }
 
-static walker *walker_open(const ar_case *c, size_t tokens, const float *query) {
-    const size_t n = sources(c), vector = (tokens * c->width + 15) / 16 * 16;
-    walker *w = malloc(sizeof *w + n * sizeof *w->source);
+static walker *walker_open(const ar_case *c, const float *query) {
+    const size_t n = sources(c), size = vector_B(c), group = has_outputs(c) ? c->block : 0;
+    walker *w = calloc(1, sizeof *w + n * sizeof *w->source);
     if (!w) return NULL;
-    w->memory = allocate(floats(c, tokens));
-    if (!w->memory) {
-        free(w);
-        return NULL;
-    }
-    for (size_t i = 0; i < n; i++)
-        w->source[i] = w->memory + i * vector;
-    float *const h = w->memory + n * vector, *const v = h + vector, *const o = v + vector;
-    w->depth = (ar_depth){.tokens = tokens,
+    w->depth = (ar_depth){.tokens = c->tokens,
                           .width = c->width,
                           .layers = c->layers,
                           .block = c->block,
                           .query = query,
                           .source = w->source,
-                          .h = h,
-                          .v = v};
-    if (has_outputs(c)) {
-        w->depth.o = o;
-        w->depth.max = o + c->block * vector;
-        w->depth.sum = w->depth.max + c->block * tokens;
+                          .dtype = c->store == AR_STORE_FP32 ? AR_FP32 : AR_BF16,
+                          .isa = AR_ISA_AUTO,
+                          .threads = c->threads,
+                          .stream = true};
+    const size_t statistics = (group * c->tokens + 15) / 16 * 16;
+    const size_t scratch = (ar_depth_scratch(&w->depth) + 15) / 16 * 16;
+    w->memory = aligned_alloc(64, size * vectors(c));
+    w->numbers = aligned_alloc(64, (2 * statistics + scratch + 16) * sizeof(float));
+    if (!w->memory || !w->numbers) {
+        walker_close(w);
+        return NULL;
+    }
+    char *const at = w->memory;
+    for (size_t i = 0; i < n; i++)
+        w->source[i] = at + i * size;
+    w->depth.h = at + n * size;
+    w->depth.v = at + (n + 1) * size;
+    w->depth.scratch = w->numbers + 2 * statistics;
+    if (group) {
+        w->depth.o = at + (n + 2) * size;
+        w->depth.max = w->numbers;
+        w->depth.sum = w->numbers + statistics;
     }
     return w;
+}
+
+/* Random numbers, written first by the threads that will use them. */
+static void fill(const ar_case *c, walker *w) {
+    enum { ROOM = 1024 };
+    const size_t threads = c->threads;
+#pragma omp parallel for num_threads((int)threads) schedule(static, 1)
+    for (size_t i = 0; i < threads; i++) {
+        float room[ROOM];
+        const size_t from = c->tokens * i / threads * c->width;
+        const size_t to = c->tokens * (i + 1) / threads * c->width;
+        for (size_t k = 0; k < vectors(c); k++)
+            for (size_t j = from; j < to; j++) {
+                if ((j - from) % ROOM == 0) ar_fill_normal(room, ROOM, 1.0, 2 + k + 1000 * j);
+                put(c->store, (char *)w->memory + k * vector_B(c), j, room[(j - from) % ROOM]);
+            }
+    }
 }
 
 ar_status ar_subject_open(const ar_case *c, ar_subject **subject, ar_err *err) {
     const char *why;
     if (!ar_subject_exists(c, &why)) return ar_fail(err, AR_EUSAGE, "%s", why);
-    ar_subject *s = calloc(1, sizeof *s + c->threads * sizeof *s->walker);
-    if (s) s->query = allocate((c->layers + 1) * c->width);
-    if (!s || !s->query) {
+    ar_subject *s = calloc(1, sizeof *s);
+    if (s) s->query = malloc((c->layers + 1) * c->width * sizeof *s->query);
+    if (s && s->query) s->walker = walker_open(c, s->query);
+    if (!s || !s->walker) {
         ar_subject_close(s);
-        return ar_fail(err, AR_ERUN, "no memory for the queries");
+        return ar_fail(err, AR_ERUN, "no memory for buffers of %.3g B", ar_subject_B(c));
     }
     s->about = *c;
     s->mechanism = ar_mechanism_find(c->mechanism, c->form);
     ar_fill_normal(s->query, (c->layers + 1) * c->width, 1.0 / sqrt((double)c->width), 1);
-    int failed = 0;
-#pragma omp parallel for num_threads((int)c->threads) schedule(static, 1) reduction(+ : failed)
-    for (size_t i = 0; i < c->threads; i++) {
-        const size_t count = floats(c, share(c, i));
-        s->walker[i] = walker_open(c, share(c, i), s->query);
-        if (s->walker[i]) ar_fill_normal(s->walker[i]->memory, count, 1.0, 2 + i);
-        failed += !s->walker[i];
-    }
-    if (failed) {
-        ar_subject_close(s);
-        return ar_fail(err, AR_ERUN, "no memory for buffers of %.3g B", ar_subject_B(c));
-    }
+    fill(c, s->walker);
     if (c->phase == AR_PHASE_2) { /* alone it needs phase 1's statistics */
         s->about.phase = AR_PHASE_1;
         ar_subject_run(s);
@@ -155,10 +195,7 @@ ar_status ar_subject_open(const ar_case *c, ar_subject **subject, ar_err *err) {
 
 void ar_subject_close(ar_subject *subject) {
     if (!subject) return;
-    for (size_t i = 0; i < subject->about.threads; i++) {
-        if (subject->walker[i]) free(subject->walker[i]->memory);
-        free(subject->walker[i]);
-    }
+    walker_close(subject->walker);
     free(subject->query);
     free(subject);
 }
@@ -182,38 +219,31 @@ static void walk(const ar_mechanism *mechanism, ar_depth *depth, ar_phase phase)
 }
 
 void ar_subject_run(ar_subject *subject) {
-    const size_t threads = subject->about.threads;
-#pragma omp parallel for num_threads((int)threads) schedule(static, 1)
-    for (size_t i = 0; i < threads; i++)
-        walk(subject->mechanism, &subject->walker[i]->depth, subject->about.phase);
+    walk(subject->mechanism, &subject->walker->depth, subject->about.phase);
 }
 
 bool ar_subject_poison(ar_subject *subject, size_t source) {
     if (source >= sources(&subject->about)) return false;
-    subject->walker[0]->source[source][0] = NAN;
+    put(subject->about.store, subject->walker->source[source], 0, NAN);
     return true;
 }
 
 bool ar_subject_finite(const ar_subject *subject, char *why, size_t size) {
     const ar_case *c = &subject->about;
+    const ar_depth *m = &subject->walker->depth;
     const size_t n = sources(c), d = c->width;
-    size_t before = 0;
-    for (size_t i = 0; i < c->threads; i++) {
-        const ar_depth *m = &subject->walker[i]->depth;
-        const size_t vector = m->tokens * d;
-        for (size_t b = 0; b < n + 2; b++) {
-            const float *x = b < n ? m->source[b] : b == n ? m->v : m->h;
-            for (size_t j = 0; j < vector; j++) {
-                if (isfinite(x[j])) continue;
-                char name[48] = "a layer's output";
-                if (b < n) snprintf(name, sizeof name, "source %zu", b);
-                if (b > n) snprintf(name, sizeof name, "the input of the last layers");
-                snprintf(why, size, "%s is %s at token %zu, element %zu", name,
-                         isnan(x[j]) ? "not a number" : "infinite", before + j / d, j % d);
-                return false;
-            }
+    for (size_t b = 0; b < n + 2; b++) {
+        const void *x = b < n ? m->source[b] : b == n ? m->v : m->h;
+        for (size_t j = 0; j < c->tokens * d; j++) {
+            const float value = load(c->store, x, j);
+            if (isfinite(value)) continue;
+            char name[48] = "a layer's output";
+            if (b < n) snprintf(name, sizeof name, "source %zu", b);
+            if (b > n) snprintf(name, sizeof name, "the input of the last layers");
+            snprintf(why, size, "%s is %s at token %zu, element %zu", name,
+                     isnan(value) ? "not a number" : "infinite", j / d, j % d);
+            return false;
         }
-        before += m->tokens;
     }
     return true;
 }
@@ -224,25 +254,30 @@ typedef struct {
     const float *v;
     float *h;
     size_t vector;
+    ar_store store;
 } recorder;
 
-static void record(void *user, size_t l, const float *h, float *v) {
+static void record(void *user, size_t l, const void *h, void *v) {
     const recorder *r = user;
-    memcpy(r->h + (l - 1) * r->vector, h, r->vector * sizeof *h);
-    memcpy(v, r->v + (l - 1) * r->vector, r->vector * sizeof *v);
+    for (size_t j = 0; j < r->vector; j++) {
+        r->h[(l - 1) * r->vector + j] = load(r->store, h, j);
+        put(r->store, v, j, r->v[(l - 1) * r->vector + j]);
+    }
 }
 
 ar_status ar_subject_inputs(const ar_case *c, const float *x, const float *v, const float *query,
                             float *h, ar_err *err) {
     const ar_mechanism *mechanism = ar_mechanism_find(c->mechanism, c->form);
     const size_t vector = c->tokens * c->width;
-    walker *w = mechanism ? walker_open(c, c->tokens, query) : NULL;
+    walker *w = mechanism ? walker_open(c, query) : NULL;
     if (!w) return ar_fail(err, AR_ERUN, mechanism ? "no memory" : "no kernels");
-    memcpy(w->source[0], x, vector * sizeof *x);
-    recorder r = {v, h, vector};
+    for (size_t j = 0; j < vector; j++)
+        put(c->store, w->source[0], j, x[j]);
+    recorder r = {v, h, vector, c->store};
     ar_chunk_forward(mechanism, &w->depth, 1, c->layers, record, &r);
-    memcpy(h + c->layers * vector, mechanism->head(&w->depth), vector * sizeof *h);
-    free(w->memory);
-    free(w);
+    const void *const out = mechanism->head(&w->depth);
+    for (size_t j = 0; j < vector; j++)
+        h[c->layers * vector + j] = load(c->store, out, j);
+    walker_close(w);
     return AR_OK;
 }

@@ -34,6 +34,9 @@ bool ar_subject_has_form(ar_mechanism_id mechanism, ar_form form);
 /* Bytes of an element. */
 size_t ar_store_B(ar_store store);
 
+/* A number as it is stored. */
+float ar_store_round(ar_store store, float value);
+
 /* Are there kernels for it? If not, *why says what is missing. */
 bool ar_subject_exists(const ar_case *c, const char **why);
 
@@ -67,8 +70,8 @@ typedef struct {
 } ar_counts;
 void ar_subject_counts(const ar_case *c, ar_counts *counts);
 
-/* Walk the kernels with given layer outputs, single-threaded, fp32 whatever c->store says,
- * and keep every input.
+/* Walk the kernels with given layer outputs, and keep every input. x and v are stored as
+ * c->store says.
  * x: [T][d] embedding; v: [L][T][d] outputs of layers 1..L; query: [L+1][d];
  * h: [L+1][T][d] gets h_1..h_L and the head's output. */
 ar_status ar_subject_inputs(const ar_case *c, const float *x, const float *v, const float *query,

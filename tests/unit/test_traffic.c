@@ -32,9 +32,9 @@ static count walk(ar_mechanism_id id, ar_form form, size_t S, size_t first, size
             if (block && !opens) c.vectors += 1 + (pending ? 2u : 0u);
         } else {
             if (l > answered) {
-                start = l;
+                start = block ? l : l - (l - 1) % S; /* Full: the group's own come later */
                 c.passes++;
-                c.vectors += sources;
+                c.vectors += block ? sources : start;
                 for (answered = l; answered < last && answered % S != 0; answered++)
                     c.vectors++;
                 c.vectors++;

@@ -1,0 +1,55 @@
+/* The two phases, and one pass, as the mechanisms call them. */
+
+#include "pass.h"
+
+void ar_attend_one(const ar_depth *m, size_t l, size_t n, const void *v) {
+    const bool own = m->variant.own_query && l <= m->layers;
+    const size_t window = m->variant.window;
+    const size_t skip = window > 0 && n > window + 1 ? n - window - 1 : 0;
+    ar_pass_attend(m, &(ar_attend){.width = m->width,
+                                   .source = m->source,
+                                   .n = n - skip,
+                                   .skip = skip,
+                                   .v = v,
+                                   .query = m->query + (l - 1) * m->width,
+                                   .own = own ? m->gate : NULL,
+                                   .queries = 1,
+                                   .o = m->h,
+                                   .variant = m->variant,
+                                   .stream = m->stream});
+}
+
+void ar_attend_many(const ar_depth *m, size_t n, size_t first, size_t last) {
+    ar_pass_attend(m, &(ar_attend){.width = m->width,
+                                   .source = m->source,
+                                   .n = n,
+                                   .query = m->query + (first - 1) * m->width,
+                                   .queries = last - first + 1,
+                                   .o = m->o,
+                                   .max = m->max,
+                                   .sum = m->sum,
+                                   .vectors = m->tokens * m->width,
+                                   .scalars = m->tokens,
+                                   .variant = m->variant,
+                                   .stream = m->stream});
+}
+
+void *ar_attended(const ar_depth *m, size_t l) {
+    const size_t bytes = m->dtype == AR_FP32 ? 4 : 2;
+    return (char *)m->o + (l - m->first) * m->tokens * m->width * bytes;
+}
+
+void ar_merge_in(const ar_depth *m, size_t l, void *const *source, size_t n, const void *v) {
+    const size_t row = (l - m->first) * m->tokens;
+    ar_pass_merge(m, &(ar_merge){.width = m->width,
+                                 .source = source,
+                                 .n = n,
+                                 .v = v,
+                                 .o = ar_attended(m, l),
+                                 .max = m->max + row,
+                                 .sum = m->sum + row,
+                                 .query = m->query + (l - 1) * m->width,
+                                 .h = m->h,
+                                 .variant = m->variant,
+                                 .stream = m->stream});
+}

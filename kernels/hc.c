@@ -1,0 +1,62 @@
+/* HC and mHC: m streams H, source[0..m-1], all the embedding at first. Layer l reads
+ * h_l = sum_j read_j H_j and leaves H_k' = sum_j mix_jk H_j + write_k v_l, its coefficients
+ * made from the H that it reads: with z_jc = RMSNorm(H_j) . p_c, p the layer's projections
+ * [m+2][d] (0 for read, 1 for write, 2 + k for mix), and biases b,
+ *     HC:   read = tanh z_j0 + b,  write = tanh z_j1 + b,  mix = tanh z_j(2+k) + b
+ *     mHC:  read = sigmoid(z + b), write = 2 sigmoid(z + b),
+ *           mix = Sinkhorn(exp(z + b)), 20 times rows, then columns.
+ * variant.unconstrained: HC. The head sums the streams. No more than AR_MAX_STREAMS.
+ * Sources: arXiv 2409.19606 (HC), 2512.24880 (mHC), with HC's projections for both. */
+
+#include "mechanisms.h"
+#include "pass.h"
+
+static const float *projections(const ar_depth *m, size_t l) {
+    return m->mix + (l - 1) * (m->streams + 2) * m->width;
+}
+static const float *biases(const ar_depth *m, size_t l) {
+    return m->bias + (l - 1) * (m->streams + 2) * m->streams;
+}
+
+/* Absorb v of layer `past` (0: none), read for layer `next` (0: the head's sum) into h. */
+static void pass(ar_depth *m, size_t past, size_t next, void *h) {
+    ar_pass_streams(m, &(ar_streams){.width = m->width,
+                                     .streams = m->streams,
+                                     .stream = m->source,
+                                     .v = past ? m->v : NULL,
+                                     .past = past ? projections(m, past) : NULL,
+                                     .past_bias = past ? biases(m, past) : NULL,
+                                     .next = next ? projections(m, next) : NULL,
+                                     .next_bias = next ? biases(m, next) : NULL,
+                                     .h = h,
+                                     .manifold = !m->variant.unconstrained,
+                                     .past_caches = m->stream});
+}
+
+static void start(ar_depth *m, size_t first, size_t last) {
+    (void)last;
+    m->first = first;
+}
+
+/* The segment's first layer: reads m, writes h. Others: read m and v, write m and h. */
+static const void *input(ar_depth *m, size_t l) {
+    pass(m, l > m->first ? l - 1 : 0, l, m->h);
+    return m->h;
+}
+
+static void *output(ar_depth *m, size_t l) {
+    (void)l;
+    return m->v;
+}
+
+/* Reads m and v, writes m. */
+static void finish(ar_depth *m, size_t last) {
+    pass(m, last, 0, NULL);
+}
+
+static const void *head(ar_depth *m) {
+    pass(m, 0, 0, m->h);
+    return m->h;
+}
+
+const ar_mechanism ar_mhc_fused = {AR_MHC, "mhc", AR_FUSED, start, input, output, finish, head};

@@ -1,0 +1,101 @@
+#ifndef AR_PASS_H
+#define AR_PASS_H
+
+/* Passes: what the mechanisms are made of. One pass goes over all tokens once, on
+ * vectors of a storage type, with one instruction set. A token's result depends on that
+ * token alone, so it has the same bits however tokens are dealt to threads. */
+
+#include "mechanism.h"
+
+/* A token's row of d elements follows the last one's; in args vectors are [T][d]. */
+typedef void ar_pass_fn(const void *args, size_t first, size_t last, float *scratch);
+
+/* x += v. Reads 2, writes 1. */
+typedef struct {
+    size_t width;
+    void *x;
+    const void *v;
+} ar_add;
+
+/* Attention of several queries over n sources. Reads n, writes one for each query;
+ * where v is not NULL also reads v and writes the last source, v added to it. */
+typedef struct {
+    size_t width;
+    void *const *source; /* [n + skip], those after the first `skip` left out: see below */
+    size_t n, skip;      /* source i is source[i], or source[i + skip] for i > 0 */
+    const void *v;
+    const float *query; /* [queries][d] */
+    const void *own;    /* or [T][d], a token's own query; then queries is 1 */
+    const float *fixed; /* [n]: these weights for those of the softmax, or NULL */
+    size_t queries;
+    void *o;          /* [queries], a vector each, apart by `vectors` elements; normalised */
+    float *max, *sum; /* [queries][T], or NULL */
+    size_t vectors, scalars;
+    ar_variant variant;
+    bool stream;
+} ar_attend;
+
+/* h = the part (o, max, sum) merged with n sources of one query, one by one. Where v
+ * is not NULL it is added to the last source first. Reads n and o, writes h; v as above. */
+typedef struct {
+    size_t width;
+    void *const *source;
+    size_t n;
+    const void *v, *o;
+    const float *max, *sum, *query;
+    void *h;
+    ar_variant variant;
+    bool stream;
+} ar_merge;
+
+/* h = (1 - g) h + g v with g = sigmoid(gate), [T][d], or where gate is NULL
+ * g = sigmoid(query . RMSNorm(h)). Reads h, v and gate, writes h. */
+typedef struct {
+    size_t width;
+    void *h;
+    const void *v, *gate;
+    const float *query;
+} ar_gate;
+
+/* (m)HC, see hc.c. Where v is not NULL the streams are mixed by the projections and
+ * biases of `past` and v is added: reads m + 1, writes m, and the streams count as read
+ * once. Where h is not NULL it is read from them by those of `next` (NULL: their sum). */
+typedef struct {
+    size_t width, streams;
+    void *const *stream;
+    const void *v;
+    const float *past, *past_bias, *next, *next_bias;
+    void *h;
+    bool manifold, past_caches;
+} ar_streams;
+
+/* The kernels of one instruction set and storage type. */
+typedef struct {
+    ar_pass_fn *add, *attend, *merge, *gate, *streams;
+} ar_ops;
+
+const ar_ops *ar_ops_find(ar_isa isa, ar_dtype dtype);
+
+/* Each runs a pass over all tokens of m on m->threads threads and enters it in the ledger. */
+void ar_pass_add(const ar_depth *m, void *x, const void *v);
+void ar_pass_attend(const ar_depth *m, const ar_attend *attend);
+void ar_pass_merge(const ar_depth *m, const ar_merge *merge);
+void ar_pass_gate(const ar_depth *m, const ar_gate *gate);
+void ar_pass_streams(const ar_depth *m, const ar_streams *streams);
+
+/* What Block and Full AttnRes share. */
+
+/* m->h = layer l's attention over the first n sources in one pass, v (or NULL) added to
+ * the last of them first. */
+void ar_attend_one(const ar_depth *m, size_t l, size_t n, const void *v);
+
+/* Phase 1: m->o, max, sum = layers first..last's attention over the first n sources. */
+void ar_attend_many(const ar_depth *m, size_t n, size_t first, size_t last);
+
+/* Layer l's part of it. */
+void *ar_attended(const ar_depth *m, size_t l);
+
+/* Phase 2: m->h = that part merged with n sources, v (or NULL) added to the last first. */
+void ar_merge_in(const ar_depth *m, size_t l, void *const *source, size_t n, const void *v);
+
+#endif

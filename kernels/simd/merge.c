@@ -1,0 +1,110 @@
+/* Phase 2: a query's part of a softmax merged with a few more sources. */
+
+#include "../pass.h"
+#include "../row.h"
+#include "tile.h"
+#include "weigh.h"
+
+/* Squares and the product with w of one row, v added to it first where there is one;
+ * the next token's are fetched. */
+INLINE void look_step(size_t j, size_t n, size_t d, element *x, const element *v, const float *w,
+                      vec *sum) {
+    vec a = vec_load(x + j, n);
+    fetch(x + d + j);
+    if (v) {
+        fetch(v + d + j);
+        a = vec_rounded(a + vec_load(v + j, n));
+        vec_store(x + j, a, n);
+    }
+    sum[0] = vec_fma(a, a, sum[0]);
+    sum[1] = vec_fma(a, vec_get(w + j, n), sum[1]);
+}
+
+static float look(const ar_merge *a, element *x, const element *v) {
+    const size_t d = a->width;
+    vec sum[VL] = {{0}};
+    if (v)
+        STRIPS(d, look_step, d, x, v, a->query, sum);
+    else
+        STRIPS(d, look_step, d, x, NULL, a->query, sum);
+    const vec sums = vec_sums(sum);
+    return a->variant.raw_keys ? sums[1] : sums[1] * ar_row_rms_inverse(d, sums[0]);
+}
+
+/* keep[i], take[i]: what source i's merge does to the part (max, sum). */
+static void weights(size_t k, const float *z, float *max, float *sum, float *keep, float *take,
+                    ar_variant variant) {
+    for (size_t i = 0; i < k; i++) {
+        if (variant.sigmoid) {
+            keep[i] = 1.0f;
+            take[i] = sigmoid(vec_all(z[i]))[0];
+            continue;
+        }
+        const float top = z[i] > *max ? z[i] : *max;
+        const float old = *sum == 0.0f ? 0.0f : *sum * exp_of(*max - top);
+        const float new = exp_of(z[i] - top);
+        *max = top;
+        *sum = old + new;
+        keep[i] = old / *sum;
+        take[i] = new / *sum;
+    }
+}
+
+INLINE vec merged(size_t j, size_t n, size_t k, const element *const *x, vec s, const float *keep,
+                  const float *take) {
+    for (size_t i = 0; i < k; i++)
+        s = vec_fma(vec_load(x[i] + j, n), vec_all(take[i]), s * keep[i]);
+    return s;
+}
+
+/* One source, o to h: the case that counts. */
+INLINE void one_step(size_t j, size_t n, size_t d, const element *x, const element *o, element *h,
+                     vec keep, vec take, bool stream) {
+    fetch(o + d + j);
+    vec_write(h + j, vec_fma(vec_load(x + j, n), take, vec_load(o + j, n) * keep), n, stream);
+}
+
+INLINE void many_step(size_t j, size_t n, size_t k, const element *const *x, const element *o,
+                      const float *part, const float *keep, const float *take, float *next,
+                      element *h, bool stream) {
+    const vec s = part ? vec_get(part + j, n) : vec_load(o + j, n);
+    const vec out = merged(j, n, k, x, s, keep, take);
+    if (next)
+        vec_put(next + j, out, n);
+    else
+        vec_write(h + j, out, n, stream);
+}
+
+void AR_SIMD(merge)(const void *args, size_t first, size_t last, float *scratch) {
+    const ar_merge *const a = args;
+    const size_t d = a->width;
+    const bool stream = a->stream && vec_aligned(a->h, d);
+    for (size_t t = first; t < last; t++) {
+        const element *const o = (const element *)a->o + t * d;
+        element *const h = (element *)a->h + t * d;
+        float max = a->max[t], sum = a->sum[t];
+        for (size_t i = 0; i < a->n; i += TILE) {
+            const size_t k = a->n - i < TILE ? a->n - i : TILE;
+            const element *x[TILE];
+            float z[TILE], keep[TILE], take[TILE];
+            for (size_t r = 0; r < k; r++) {
+                element *const row = (element *)a->source[i + r] + t * d;
+                const bool adds = a->v && i + r == a->n - 1;
+                z[r] = look(a, row, adds ? (const element *)a->v + t * d : NULL);
+                x[r] = row;
+            }
+            weights(k, z, &max, &sum, keep, take, a->variant);
+            if (a->n == 1) {
+                const vec all_keep = vec_all(keep[0]), all_take = vec_all(take[0]);
+                if (stream)
+                    STRIPS(d, one_step, d, x[0], o, h, all_keep, all_take, true);
+                else
+                    STRIPS(d, one_step, d, x[0], o, h, all_keep, all_take, false);
+            } else {
+                STRIPS(d, many_step, k, x, o, i ? scratch : NULL, keep, take,
+                       i + k == a->n ? NULL : scratch, h, stream);
+            }
+        }
+    }
+    if (a->stream) vec_fence();
+}

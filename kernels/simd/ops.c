@@ -1,0 +1,15 @@
+/* The table of one instruction set and storage type. */
+
+#include "../pass.h"
+#include "vec.h"
+
+#define DECLARE(name) ar_pass_fn AR_SIMD(name)
+DECLARE(add);
+DECLARE(attend);
+DECLARE(merge);
+DECLARE(gate);
+DECLARE(streams);
+
+extern const ar_ops AR_SIMD(ops);
+const ar_ops AR_SIMD(ops) = {AR_SIMD(add), AR_SIMD(attend), AR_SIMD(merge), AR_SIMD(gate),
+                             AR_SIMD(streams)};
