@@ -183,7 +183,10 @@ bool ar_bench_sweep_case(const ar_bench_sweep *sweep, size_t i, ar_case *c) {
     if (c->threads > c->tokens) c->threads = c->tokens;
     if (!ar_mechanism_has_blocks(c->mechanism) && index[6] > 0) return false;
     if (c->mechanism != AR_MHC && index[7] > 0) return false;
-    if (!ar_subject_has_forms(c->mechanism)) return index[9] == 0 && index[10] == 0;
+    if (!ar_subject_has_forms(c->mechanism)) { /* asked for once, whatever forms are listed */
+        c->form = ar_subject_only_form(c->mechanism);
+        return index[9] == 0 && index[10] == 0;
+    }
     if (!ar_subject_has_form(c->mechanism, c->form)) return false;
     return c->phase == AR_PHASE_ALL || c->form == AR_TWO_PHASE;
 }

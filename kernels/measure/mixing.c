@@ -73,31 +73,12 @@ static ar_status from_reference(const ar_case *c, double *m, ar_err *err) {
     return status;
 }
 
-/* ---- definitions in double ---- */
+/* ---- (m)HC in double, with mixes that keep the streams apart ---- */
 
 static double uniform(uint64_t seed) {
     float x;
     ar_fill_normal(&x, 1, 1.0, seed);
     return 0.5 + (double)x / 8.0; /* |x| is at most 2 sqrt(3): in (0.06, 0.94) */
-}
-
-static void highway(size_t L, double *m) {
-    m[0] = 1.0; /* h_1 = v_0 */
-    for (size_t l = 1; l < L; l++) {
-        const double g = uniform(l);
-        for (size_t i = 0; i < l; i++)
-            m[l * L + i] = (1.0 - g) * m[(l - 1) * L + i];
-        m[l * L + l] = g;
-    }
-}
-
-static void denseformer(size_t L, double *m) {
-    for (size_t l = 0; l < L; l++)
-        for (size_t i = 0; i <= l; i++) {
-            float a;
-            ar_fill_normal(&a, 1, 1.0, 7 + l * L + i);
-            m[l * L + i] = (double)a;
-        }
 }
 
 /* A doubly stochastic n x n matrix: positive, then rows and columns normalised in turn. */
@@ -146,14 +127,6 @@ static void hyper_connections(size_t L, size_t n, double *m, double *state, doub
 ar_status ar_mixing_from_definition(const ar_case *c, double *m, ar_err *err) {
     const size_t L = c->layers, n = c->streams;
     memset(m, 0, L * L * sizeof *m);
-    if (c->mechanism == AR_HIGHWAY) {
-        highway(L, m);
-        return AR_OK;
-    }
-    if (c->mechanism == AR_DENSEFORMER) {
-        denseformer(L, m);
-        return AR_OK;
-    }
     if (c->mechanism != AR_MHC) return from_reference(c, m, err);
     double *const room = malloc((2 * n * L + n * n) * sizeof *room);
     if (!room) return ar_fail(err, AR_ERUN, "mixing: no memory for %zu layers", L);

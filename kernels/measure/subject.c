@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coefficients.h"
 #include "fill.h"
 
 const char *const ar_store_names[] = {"fp32", "bf16", NULL};
@@ -16,7 +17,7 @@ const char *const ar_phase_names[] = {"all", "1", "2", NULL};
 typedef struct {
     ar_depth depth;
     void *memory;   /* owned: all vectors of depth */
-    float *numbers; /* owned: statistics and scratch */
+    float *numbers; /* owned: statistics, scratch and coefficients */
     void *source[];
 } walker;
 
@@ -27,9 +28,13 @@ struct ar_subject {
     walker *walker;
 };
 
+static bool attends(const ar_case *c) {
+    return c->mechanism == AR_FULL || c->mechanism == AR_BLOCK;
+}
+
 /* Has it a phase 1, with outputs of its own? */
 static bool has_outputs(const ar_case *c) {
-    return ar_mechanism_has_blocks(c->mechanism) && c->form == AR_TWO_PHASE;
+    return attends(c) && (c->form == AR_TWO_PHASE || c->form == AR_AUTO);
 }
 
 bool ar_subject_has_forms(ar_mechanism_id mechanism) {
@@ -46,6 +51,13 @@ bool ar_subject_has_form(ar_mechanism_id mechanism, ar_form form) {
     return ar_mechanism_find(mechanism, form) != NULL;
 }
 
+ar_form ar_subject_only_form(ar_mechanism_id mechanism) {
+    int form = 0;
+    while (ar_form_names[form] && !ar_mechanism_find(mechanism, (ar_form)form))
+        form++;
+    return ar_form_names[form] ? (ar_form)form : AR_TWO_PHASE;
+}
+
 size_t ar_store_B(ar_store store) {
     return store == AR_STORE_FP32 ? 4 : 2;
 }
@@ -56,7 +68,9 @@ bool ar_subject_exists(const ar_case *c, const char **why) {
         *why = "no kernels for this mechanism and form in this version";
     else if (c->direction != AR_FORWARD)
         *why = "no backward kernels in this version";
-    else if (c->phase != AR_PHASE_ALL && !has_outputs(c))
+    else if (c->mechanism == AR_MHC && c->streams > AR_MAX_STREAMS)
+        *why = "the kernels have at most 16 streams";
+    else if (c->phase != AR_PHASE_ALL && !(attends(c) && c->form == AR_TWO_PHASE))
         *why = "this form has no phases";
     return *why == NULL;
 }
@@ -92,22 +106,25 @@ float ar_store_round(ar_store store, float value) {
 /* ---- buffers ---- */
 
 static size_t sources(const ar_case *c) {
+    if (c->mechanism == AR_MHC) return c->streams;
     const size_t block = ar_mechanism_block(c->mechanism, c->block);
     return block == 0 ? 1 : (c->layers + block - 1) / block + 1;
 }
 
-/* Bytes of a vector, in whole cache lines; vectors: sources, h, v and phase 1's outputs. */
+/* Bytes of a vector, in whole cache lines; vectors: sources, h, v, and gates or phase 1's
+ * outputs. */
 static size_t vector_B(const ar_case *c) {
     return (c->tokens * c->width * ar_store_B(c->store) + 63) / 64 * 64;
 }
 
 static size_t vectors(const ar_case *c) {
-    return sources(c) + 2 + (has_outputs(c) ? c->block : 0);
+    return sources(c) + 2 + (has_outputs(c) ? c->block : 0) + ar_case_has_gates(c);
 }
 
 double ar_subject_B(const ar_case *c) {
-    return (double)(c->layers + 1) * (double)c->width * sizeof(float) +
-           (double)vectors(c) * (double)vector_B(c);
+    const double floats = (double)(c->layers + 1) * (double)c->width + (double)ar_mix_count(c) +
+                          (double)ar_bias_count(c);
+    return sizeof(float) * floats + (double)vectors(c) * (double)vector_B(c);
 }
 
 static void walker_close(walker *w) {
@@ -129,12 +146,14 @@ static walker *walker_open(const ar_case *c, const float *query) {
                           .source = w->source,
                           .dtype = c->store == AR_STORE_FP32 ? AR_FP32 : AR_BF16,
                           .isa = AR_ISA_AUTO,
+                          .streams = c->streams,
                           .threads = c->threads,
                           .stream = true};
     const size_t statistics = (group * c->tokens + 15) / 16 * 16;
     const size_t scratch = (ar_depth_scratch(&w->depth) + 15) / 16 * 16;
     w->memory = aligned_alloc(64, size * vectors(c));
-    w->numbers = aligned_alloc(64, (2 * statistics + scratch + 16) * sizeof(float));
+    const size_t mix = (ar_mix_count(c) + 15) / 16 * 16, bias = (ar_bias_count(c) + 15) / 16 * 16;
+    w->numbers = aligned_alloc(64, (2 * statistics + scratch + mix + bias + 16) * sizeof(float));
     if (!w->memory || !w->numbers) {
         walker_close(w);
         return NULL;
@@ -145,6 +164,11 @@ static walker *walker_open(const ar_case *c, const float *query) {
     w->depth.h = at + n * size;
     w->depth.v = at + (n + 1) * size;
     w->depth.scratch = w->numbers + 2 * statistics;
+    float *const mixes = w->depth.scratch + scratch;
+    ar_coefficients_fill(c, mixes, mixes + mix);
+    w->depth.mix = mixes;
+    w->depth.bias = mixes + mix;
+    if (ar_case_has_gates(c)) w->depth.gate = at + (n + 2) * size;
     if (group) {
         w->depth.o = at + (n + 2) * size;
         w->depth.max = w->numbers;
@@ -204,7 +228,8 @@ void ar_subject_close(ar_subject *subject) {
 
 /* As ar_chunk_forward, with f_l and, if asked, a phase left out. */
 static void walk(const ar_mechanism *mechanism, ar_depth *depth, ar_phase phase) {
-    const size_t block = ar_mechanism_has_blocks(mechanism->id) ? depth->block : 0;
+    const bool grouped = mechanism->id == AR_FULL || mechanism->id == AR_BLOCK;
+    const size_t block = grouped ? depth->block : 0;
     for (size_t first = 1; first <= depth->layers;) {
         const size_t last = ar_segment_last(block, first, depth->layers);
         depth->first = first;
@@ -251,8 +276,10 @@ bool ar_subject_finite(const ar_subject *subject, char *why, size_t size) {
 /* ---- given layer outputs ---- */
 
 typedef struct {
+    const ar_case *about;
     const float *v;
-    float *h;
+    float *h, *gate; /* gate: room for a layer's, or NULL */
+    void *gates;     /* the kernels' */
     size_t vector;
     ar_store store;
 } recorder;
@@ -263,6 +290,9 @@ static void record(void *user, size_t l, const void *h, void *v) {
         r->h[(l - 1) * r->vector + j] = load(r->store, h, j);
         put(r->store, v, j, r->v[(l - 1) * r->vector + j]);
     }
+    if (r->gate) ar_gate_fill(r->about, l, r->gate);
+    for (size_t j = 0; r->gate && j < r->vector; j++)
+        put(r->store, r->gates, j, r->gate[j]);
 }
 
 ar_status ar_subject_inputs(const ar_case *c, const float *x, const float *v, const float *query,
@@ -270,14 +300,22 @@ ar_status ar_subject_inputs(const ar_case *c, const float *x, const float *v, co
     const ar_mechanism *mechanism = ar_mechanism_find(c->mechanism, c->form);
     const size_t vector = c->tokens * c->width;
     walker *w = mechanism ? walker_open(c, query) : NULL;
-    if (!w) return ar_fail(err, AR_ERUN, mechanism ? "no memory" : "no kernels");
-    for (size_t j = 0; j < vector; j++)
-        put(c->store, w->source[0], j, x[j]);
-    recorder r = {v, h, vector, c->store};
+    float *const gate = ar_case_has_gates(c) ? malloc(vector * sizeof *gate) : NULL;
+    if (!w || (ar_case_has_gates(c) && !gate)) {
+        walker_close(w);
+        free(gate);
+        return ar_fail(err, AR_ERUN, mechanism ? "no memory" : "no kernels");
+    }
+    const size_t copies = c->mechanism == AR_MHC ? c->streams : 1;
+    for (size_t i = 0; i < copies; i++)
+        for (size_t j = 0; j < vector; j++)
+            put(c->store, w->source[i], j, x[j]);
+    recorder r = {c, v, h, gate, w->depth.gate, vector, c->store};
     ar_chunk_forward(mechanism, &w->depth, 1, c->layers, record, &r);
     const void *const out = mechanism->head(&w->depth);
     for (size_t j = 0; j < vector; j++)
         h[c->layers * vector + j] = load(c->store, out, j);
     walker_close(w);
+    free(gate);
     return AR_OK;
 }

@@ -31,6 +31,9 @@ typedef struct {
 bool ar_subject_has_forms(ar_mechanism_id mechanism);
 bool ar_subject_has_form(ar_mechanism_id mechanism, ar_form form);
 
+/* The form of a mechanism that has one only. */
+ar_form ar_subject_only_form(ar_mechanism_id mechanism);
+
 /* Bytes of an element. */
 size_t ar_store_B(ar_store store);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coefficients.h"
 #include "fill.h"
 #include "reference.h"
 #include "subject.h"
@@ -45,14 +46,93 @@ static bool reference_attention(const ar_case *c, size_t S, const float *x, cons
     return fits;
 }
 
+static bool reference_highway(const ar_case *c, const float *x, const float *v, double *h) {
+    const size_t vector = c->tokens * c->width;
+    double *const stream = malloc(3 * vector * sizeof *stream);
+    float *const gate = malloc(vector * sizeof *gate);
+    double *const out = stream + vector, *const logit = stream + 2 * vector;
+    const bool fits = stream && gate;
+    for (size_t j = 0; fits && j < vector; j++)
+        h[j] = stream[j] = (double)x[j];
+    for (size_t l = 1; fits && l <= c->layers; l++) {
+        ar_gate_fill(c, l, gate);
+        for (size_t j = 0; j < vector; j++) {
+            out[j] = (double)v[(l - 1) * vector + j];
+            logit[j] = (double)ar_store_round(c->store, gate[j]);
+        }
+        ar_reference_highway(c->tokens, c->width, stream, out, logit, NULL);
+        memcpy(h + l * vector, stream, vector * sizeof *h);
+    }
+    free(gate);
+    free(stream);
+    return fits;
+}
+
+static bool reference_denseformer(const ar_case *c, const float *x, const float *v, double *h) {
+    const size_t vector = c->tokens * c->width, L = c->layers;
+    double *const source = malloc((L + 1) * vector * sizeof *source);
+    const double **const list = malloc((L + 1) * sizeof *list);
+    float *const mix = malloc(ar_mix_count(c) * sizeof *mix);
+    const bool fits = source && list && mix;
+    if (fits) ar_coefficients_fill(c, mix, NULL);
+    for (size_t l = 0; fits && l <= L; l++) {
+        for (size_t j = 0; j < vector; j++)
+            source[l * vector + j] = (double)(l ? v[(l - 1) * vector + j] : x[j]);
+        list[l] = source + l * vector;
+    }
+    for (size_t l = 0; fits && l <= L; l++)
+        ar_reference_mix(vector, list, l + 1, mix + l * (L + 1), h + l * vector);
+    free(mix);
+    free(list);
+    free(source);
+    return fits;
+}
+
+static bool reference_mhc(const ar_case *c, const float *x, const float *v, double *h) {
+    const size_t T = c->tokens, d = c->width, m = c->streams, vector = T * d, L = c->layers;
+    double *const stream = malloc((m + 1) * vector * sizeof *stream);
+    double **const list = malloc(m * sizeof *list);
+    float *const mix = malloc(ar_mix_count(c) * sizeof *mix);
+    float *const bias = malloc(ar_bias_count(c) * sizeof *bias);
+    const bool fits = stream && list && mix && bias;
+    if (fits) ar_coefficients_fill(c, mix, bias);
+    for (size_t i = 0; fits && i < m; i++) {
+        list[i] = stream + i * vector;
+        for (size_t j = 0; j < vector; j++)
+            list[i][j] = (double)x[j];
+    }
+    for (size_t l = 1; fits && l <= L; l++) {
+        const float *const p = mix + (l - 1) * (m + 2) * d, *const b = bias + (l - 1) * (m + 2) * m;
+        ar_reference_streams_read(T, d, m, list, p, b, true, h + (l - 1) * vector);
+        for (size_t j = 0; j < vector; j++)
+            stream[m * vector + j] = (double)v[(l - 1) * vector + j];
+        ar_reference_streams_update(T, d, m, list, stream + m * vector, p, b, true);
+    }
+    if (fits) ar_reference_streams_read(T, d, m, list, NULL, NULL, true, h + L * vector);
+    free(bias);
+    free(mix);
+    free(list);
+    free(stream);
+    return fits;
+}
+
 bool ar_subject_reference(const ar_case *c, const float *x, const float *v, const float *query,
                           double *h) {
-    if (c->mechanism == AR_STANDARD) {
+    switch (c->mechanism) {
+    case AR_STANDARD:
         reference_stream(c, x, v, h);
         return true;
+    case AR_HIGHWAY:
+        return reference_highway(c, x, v, h);
+    case AR_DENSEFORMER:
+        return reference_denseformer(c, x, v, h);
+    case AR_MHC:
+        return reference_mhc(c, x, v, h);
+    case AR_FULL:
+        return reference_attention(c, 1, x, v, query, h);
+    case AR_BLOCK:
+        return reference_attention(c, c->block, x, v, query, h);
     }
-    if (c->mechanism == AR_FULL) return reference_attention(c, 1, x, v, query, h);
-    if (c->mechanism == AR_BLOCK) return reference_attention(c, c->block, x, v, query, h);
     return false;
 }
 

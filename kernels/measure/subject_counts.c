@@ -56,18 +56,28 @@ static cost segment(const ar_case *c, ar_form form, size_t first, size_t last) {
         all.flop /= 3.0; /* weights are given: only the sum */
         return all;
     }
-    case AR_MHC: /* m, m + 1, 2m, m + 1, 3m: see traffic.c */
+    case AR_MHC: /* fused: the streams and v in, the streams and h out */
+        if (form == AR_FUSED)
+            return (cost){(m + 1.0) * s + m, (m + 1.0) * s, s * (2.0 * m * m + 8.0 * m)};
+        /* m, m + 1, 2m, m + 1, 3m: see traffic.c */
         return (cost){(5.0 * m + 1.0) * s, (3.0 * m + 1.0) * s, s * (2.0 * m * m + 8.0 * m)};
     case AR_FULL:
         return full_cost(form, first, layers);
     case AR_BLOCK:
-        return block_cost(form, (first - 1) / c->block + 1, layers);
+        break;
     }
-    return (cost){NAN, NAN, NAN};
+    const size_t n = (first - 1) / c->block + 1;
+    if (form == AR_AUTO) form = ar_traffic_auto(c->block, n, 0);
+    return block_cost(form, n, layers);
+}
+
+/* Layers of a segment; 0: all. */
+static size_t group_of(const ar_case *c) {
+    return c->mechanism == AR_FULL || c->mechanism == AR_BLOCK ? c->block : 0;
 }
 
 static cost depth(const ar_case *c, ar_form form, ar_phase phase) {
-    const size_t group = ar_mechanism_has_blocks(c->mechanism) ? c->block : 0;
+    const size_t group = group_of(c);
     cost all = {0, 0, 0};
     for (size_t first = 1; first <= c->layers;) {
         const size_t last = ar_segment_last(group, first, c->layers);
@@ -96,7 +106,7 @@ static cost depth(const ar_case *c, ar_form form, ar_phase phase) {
 static double fused(const ar_case *c) {
     double all = 0;
     if (c->mechanism == AR_MHC) return 2.0 * (double)c->streams + 2.0;
-    const size_t group = ar_mechanism_has_blocks(c->mechanism) ? c->block : 0;
+    const size_t group = group_of(c);
     for (size_t first = 1; first <= c->layers;) {
         const size_t last = ar_segment_last(group, first, c->layers);
         const cost two = segment(c, AR_TWO_PHASE, first, last);
