@@ -23,6 +23,8 @@ HAVE_VALGRIND := $(call has,valgrind/callgrind.h)
 
 # OpenMP, where the compiler can link it; without it kernels run one thread.
 OPENMP := $(shell echo 'int main(void){}' | $(CC) -fopenmp -x c - -o /dev/null 2>/dev/null && echo -fopenmp)
+# clang's OpenMP library, for smpicc, which links with gcc.
+OMP_CLANG := $(wildcard $(shell $(CC) -print-resource-dir 2>/dev/null)/../../libomp.so)
 X86 := $(shell $(CC) -dM -E -x c /dev/null | grep -q __x86_64__ && echo yes)
 ISAS := base $(if $(X86),v3 v4)
 march_v3 := -march=x86-64-v3
@@ -100,7 +102,7 @@ $(B)/attnres: $(call obj,$(front_src)) $(LIB)
 $(B)/mpi/attnres-rank: $(patsubst sim/%.c,$(B)/mpi/obj/%.o,$(mpi_src) sim/engine_openmpi.c) $(LIB)
 	OMPI_CC=$(CC) $(MPICC) $(SAN) -o $@ $^ $(LIBS)
 $(B)/smpi/attnres-rank: $(patsubst sim/%.c,$(B)/smpi/obj/%.o,$(mpi_src) sim/engine_smpi.c) $(LIB)
-	$(SMPICC) $(SAN) -o $@ $^ $(LIBS)
+	$(SMPICC) $(SAN) -o $@ $^ $(LIBS) $(OMP_CLANG)
 
 $(B)/platforms/%.xml: topologies/presets/%.ini $(B)/attnres
 	@mkdir -p $(@D)

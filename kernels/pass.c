@@ -82,3 +82,14 @@ void ar_pass_streams(const ar_depth *m, const ar_streams *a) {
     run(m, ar_ops_find(m->isa, m->dtype)->streams, a, a->streams + (a->v ? 1 : 0),
         (a->v ? a->streams : 0) + h);
 }
+
+void ar_pass_attend_back(const ar_depth *m, const ar_attend_back *a) {
+    const size_t d = a->width, stride = ar_row_stride(d), each = scratch_of(m);
+    run(m, ar_ops_find(m->isa, m->dtype)->attend_back, a, 2 * a->n + a->queries, a->n);
+    for (size_t k = 0; k < (m->threads > 1 ? m->threads : 1); k++) {
+        const float *const sums = m->scratch + k * each + (2 * TILE + a->queries) * stride;
+        for (size_t q = 0; q < a->queries; q++)
+            for (size_t j = 0; j < d; j++)
+                a->dquery[q * d + j] += sums[q * stride + j];
+    }
+}

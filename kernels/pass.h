@@ -69,9 +69,30 @@ typedef struct {
     bool manifold, past_caches;
 } ar_streams;
 
+/* Backward of ar_attend for softmax and sigmoid over a part (n) of the sources: the same
+ * sources, queries and storage; max, sum [queries][T] the statistics over all sources, dot
+ * [queries][T] = dh . h of the whole output h; dh a vector for each query, apart by
+ * `vectors`. Adds to grad[i], a vector for each source, and to dquery [queries][d]. The
+ * caller owns all. In-block sources go layer by layer, the finished ones once for all the
+ * block's queries. Reads 2n + queries, writes n. dquery's last bits depend on the number
+ * of threads. */
+typedef struct {
+    size_t width;
+    void *const *source;
+    size_t n;
+    const float *query;
+    size_t queries;
+    const float *max, *sum, *dot;
+    size_t scalars, vectors;
+    const void *dh;
+    void *const *grad;
+    float *dquery;
+    ar_variant variant;
+} ar_attend_back;
+
 /* The kernels of one instruction set and storage type. */
 typedef struct {
-    ar_pass_fn *add, *attend, *merge, *gate, *streams;
+    ar_pass_fn *add, *attend, *merge, *gate, *streams, *attend_back;
 } ar_ops;
 
 const ar_ops *ar_ops_find(ar_isa isa, ar_dtype dtype);
@@ -82,6 +103,7 @@ void ar_pass_attend(const ar_depth *m, const ar_attend *attend);
 void ar_pass_merge(const ar_depth *m, const ar_merge *merge);
 void ar_pass_gate(const ar_depth *m, const ar_gate *gate);
 void ar_pass_streams(const ar_depth *m, const ar_streams *streams);
+void ar_pass_attend_back(const ar_depth *m, const ar_attend_back *back);
 
 /* What Block and Full AttnRes share. */
 

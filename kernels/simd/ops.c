@@ -9,7 +9,8 @@ DECLARE(attend);
 DECLARE(merge);
 DECLARE(gate);
 DECLARE(streams);
+DECLARE(attend_back);
 
 extern const ar_ops AR_SIMD(ops);
-const ar_ops AR_SIMD(ops) = {AR_SIMD(add), AR_SIMD(attend), AR_SIMD(merge), AR_SIMD(gate),
-                             AR_SIMD(streams)};
+const ar_ops AR_SIMD(ops) = {AR_SIMD(add),  AR_SIMD(attend),  AR_SIMD(merge),
+                             AR_SIMD(gate), AR_SIMD(streams), AR_SIMD(attend_back)};

@@ -75,9 +75,9 @@ static void look(const ar_streams *a, size_t t, float *room, const float **x, fl
 static void coefficients(const ar_streams *a, const float *const *x, const float *norm,
                          float *write, float *mix) {
     const size_t m = a->streams;
-    float z[MOST * MOST];
-    project(m, a->width, x, norm, a->past + a->width, 1, write);
-    project(m, a->width, x, norm, a->past + 2 * a->width, m, z);
+    float all[(MOST + 1) * MOST], *const z = all + m;
+    project(m, a->width, x, norm, a->past + a->width, m + 1, all);
+    memcpy(write, all, m * sizeof *write);
     for (size_t j = 0; j < m; j++)
         write[j] += a->manifold ? a->past_bias[m + j] : 0.0f;
     squash(m, write, a->manifold);
@@ -98,15 +98,15 @@ static void coefficients(const ar_streams *a, const float *const *x, const float
     sinkhorn(m, mix);
 }
 
-INLINE void update_step(size_t j, size_t n, size_t m, size_t d, const float *const *x,
-                        const element *v, element *const *out, const float *write,
-                        const float *mix) {
+INLINE void update_step(size_t j, size_t n, size_t m, size_t d, const float *room, const element *v,
+                        element *const *out, const float *write, const float *mix) {
     const vec b = vec_load(v + j, n);
+    const size_t stride = ar_row_stride(d);
     fetch(v + d + j);
     for (size_t k = 0; k < m; k++) {
         vec s = b * write[k];
         for (size_t i = 0; i < m; i++)
-            s = vec_fma(vec_get(x[i] + j, n), vec_all(mix[i * m + k]), s);
+            s = vec_fma(vec_get(room + i * stride + j, n), vec_all(mix[i * m + k]), s);
         vec_store(out[k] + j, s, n);
         fetch(out[k] + d + j);
     }
@@ -134,9 +134,11 @@ void AR_SIMD(streams)(const void *args, size_t first, size_t last, float *scratc
             for (size_t j = 0; j < m; j++)
                 out[j] = (element *)a->stream[j] + t * d;
             if (m == 4)
-                STRIPS(d, update_step, 4, d, x, (const element *)a->v + t * d, out, write, mix);
+                STRIPS(d, update_step, 4, d, scratch, (const element *)a->v + t * d, out, write,
+                       mix);
             else
-                STRIPS(d, update_step, m, d, x, (const element *)a->v + t * d, out, write, mix);
+                STRIPS(d, update_step, m, d, scratch, (const element *)a->v + t * d, out, write,
+                       mix);
             if (a->h) look(a, t, scratch, x, norm);
         }
         if (!a->h) continue;
