@@ -40,7 +40,7 @@ static const ar_field point_field[] = {
     CHOICE("embedding", embedding, yes_names, "yes",
            "the embedding is a source that travels; no: every rank makes its own"),
     CHOICE("mechanism", mechanism, ar_mechanism_names, "block", "residual mechanism"),
-    CHOICE("form", form, ar_form_names, "two-phase", "how Block and Full AttnRes are computed"),
+    CHOICE("form", form, ar_form_names, "two-phase", "how Block, Full AttnRes or mHC is computed"),
     CHOICE("cache", cache, ar_cache_names, "own", "what a rank keeps between its chunks"),
     COUNT("stages", stages, 1, 65536, "4", "P", "pipeline stages (ranks)"),
     COUNT("virtual", virtual_stages, 1, 1024, "1", "V", "chunks on each stage"),
@@ -129,6 +129,32 @@ static ar_status fill_from_model(ar_point *point, ar_err *err) {
     return AR_OK;
 }
 
+/* Forms of a mechanism, for messages; NULL: it has one only, whatever is asked. */
+static const char *forms_of(int mechanism) {
+    switch (mechanism) {
+    case AR_BLOCK:
+        return "two-phase, one-pass, auto";
+    case AR_FULL:
+        return "two-phase, one-pass";
+    case AR_MHC:
+        return "fused, unfused";
+    default:
+        return NULL;
+    }
+}
+
+/* mHC unless it is told otherwise is unfused, as the paper counts it. */
+static ar_status check_form(ar_point *point, ar_err *err) {
+    const char *legal = forms_of(point->mechanism);
+    if (!legal) return AR_OK;
+    if (point->mechanism == AR_MHC && !ar_point_given(point, "form")) point->form = AR_UNFUSED;
+    const char *name = ar_form_names[point->form];
+    const char *at = strstr(legal, name);
+    if (at && (at == legal || at[-1] == ' ')) return AR_OK;
+    return ar_fail(err, point->bad, "mechanism = %s with form = %s: legal: %s",
+                   ar_mechanism_names[point->mechanism], name, legal);
+}
+
 static ar_status check_real(const ar_point *point, ar_err *err) {
     if (point->compute != AR_REAL) return AR_OK;
     if (point->pass != AR_FORWARD_ONLY)
@@ -147,9 +173,6 @@ static ar_status check_real(const ar_point *point, ar_err *err) {
                        (long long)point->tensor_parallel);
     const bool works = point->mechanism == AR_STANDARD || point->mechanism == AR_FULL ||
                        point->mechanism == AR_BLOCK;
-    if (works && !ar_mechanism_find((ar_mechanism_id)point->mechanism, (ar_form)point->form))
-        return ar_fail(err, point->bad, "compute = real with mechanism = %s: no form %s",
-                       ar_mechanism_names[point->mechanism], ar_form_names[point->form]);
     if (!works)
         return ar_fail(err, point->bad,
                        "compute = real with mechanism = %s: the layers make no gates or "
@@ -208,6 +231,7 @@ ar_status ar_point_complete(ar_point *point, ar_err *err) {
     if (point->host_stride == 0) point->host_stride = point->tensor_parallel;
     if ((status = check_sizes(point, err)) != AR_OK) return status;
     if ((status = ar_schedule_check(point, err)) != AR_OK) return status;
+    if ((status = check_form(point, err)) != AR_OK) return status;
     if ((status = check_real(point, err)) != AR_OK) return status;
     return check_messages(point, err);
 }

@@ -164,7 +164,7 @@ static void test_combinations(tap *tap_now) {
         {"--model kimi-k3 --compute real --dtype fp32", "pass = train"},
         {"--model kimi-k3 --compute real --pass forward", "dtype = bf16"},
         {"--model kimi-k3 --compute real --pass forward --dtype fp32 --mechanism mhc",
-         "mechanism = mhc: no kernels"},
+         "mechanism = mhc: the layers make no gates"},
         {"--model kimi-k3 --compute real --pass forward --dtype fp32 --mechanism highway",
          "mechanism = highway"},
         {"--model kimi-k3 --compute real --pass forward --dtype fp32 --tensor-parallel 2",
