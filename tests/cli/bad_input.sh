@@ -157,7 +157,7 @@ table options <<'END'
 2 :: compute = real with mechanism = mhc: .*legal: standard, block, full :: small --compute real --pass forward --dtype fp32 --mechanism mhc
 2 :: compute = real with tensor_parallel = 2: .*legal: tensor_parallel = 1 :: small --compute real --pass forward --dtype fp32 --tensor-parallel 2
 2 :: --show timeline with compute = real: times are known to a run only :: small --show timeline --compute real --pass forward --dtype fp32
-2 :: 'frob' is no command; legal: plan, sim, run, study, report, topo :: attnres frob
+2 :: 'frob' is no command; legal: plan, sim, run, study, report, bench, mixing, topo :: attnres frob
 2 :: Usage: attnres COMMAND :: attnres
 2 :: study: which file\? :: attnres study
 2 :: unknown study 'nope'; .*legal: demo :: attnres study nope

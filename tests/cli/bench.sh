@@ -22,12 +22,12 @@ is "$(sed 1q rows.csv | cut -d, -f1-18)" \
     "mechanism,form,layers,blocks,tokens,width,dtype,threads,paper_elements,exact_elements,fused_elements,measured_elements,median_s,roof_percent,gflops,max_rel_error,tolerance,status" \
     "the columns, in their order"
 is "$(cat dir/bench.csv)" "$(cat rows.csv)" "DIR/bench.csv holds the same"
-# standard once for each length; block: two lengths, two S, two forms, phase 1 of one of them
-is "$(cells rows.csv mechanism | sort | uniq -c | xargs)" "12 block 2 standard" "every combination once"
+# standard once for each length; block: two lengths, two S, three forms, phase 1 of one of them
+is "$(cells rows.csv mechanism | sort | uniq -c | xargs)" "16 block 2 standard" "every combination once"
 is "$(cells rows.csv status | sort -u)" "ok" "all ok"
 is "$(cells rows.csv repetitions | sort -u)" "3" "three repetitions each"
 ok "again" bench --mechanism standard --tokens 64 -o dir
-is "$(cells dir/bench.csv mechanism | wc -l)" "15" "a row is appended"
+is "$(cells dir/bench.csv mechanism | wc -l)" "19" "a row is appended"
 ok "report of bench.csv alone" "$ATTNRES" report dir
 like "$(cat dir/report.md)" '^## Kernels on this machine' "it has the kernels' section"
 echo "some,other,columns" >dir/bench.csv
