@@ -46,7 +46,7 @@ static ar_status simulate(const ar_case *c, const ar_scratch *scratch, double li
 
 ar_status ar_bench_cachesim(const ar_case *c, double limit_s, ar_cachesim_traffic *traffic,
                             ar_err *err) {
-    ar_scratch scratch;
+    ar_scratch scratch = {{0}};
     char path[600];
     ar_cachesim_traffic empty, walk;
     ar_status status = ar_cachesim_check(c, err);

@@ -105,7 +105,7 @@ INLINE void vec_put(float *p, vec x, size_t n) {
     _mm512_mask_storeu_ps(p, mask_of(n), (__m512)x);
 #else
     float part[VL];
-    *(vec_at *)part = x;
+    memcpy(part, &x, sizeof part);
     for (size_t k = 0; k < n; k++)
         p[k] = part[k];
 #endif

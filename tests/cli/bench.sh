@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# shellcheck source-path=SCRIPTDIR disable=SC1091,SC2154
+# shellcheck source-path=SCRIPTDIR disable=SC1091,SC2154,SC2317
 # attnres bench and attnres mixing: options, rows, failed rows, the report.
 . "$(dirname "$0")/../tap.sh"
 

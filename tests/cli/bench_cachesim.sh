@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# shellcheck source-path=SCRIPTDIR disable=SC1091,SC2154
+# shellcheck source-path=SCRIPTDIR disable=SC1091,SC2154,SC2317
 # The cache simulator sees what the exact count says, within 1 %, for every mechanism and
 # form with kernels.
 . "$(dirname "$0")/../tap.sh"
