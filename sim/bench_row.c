@@ -1,15 +1,13 @@
 #include "bench_row.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "csv.h"
 #include "result.h"
+#include "rowfile.h"
 
 #define FIELD(key, type)                                                                           \
     { #key, type, AR_UNIT_NONE, offsetof(ar_bench_row, key), -1e300, 1e300, NULL, "", NULL, "" }
@@ -122,65 +120,36 @@ void ar_bench_row_write(FILE *out, const ar_bench_row *row) {
     fputc('\n', out);
 }
 
-static ar_status bench_path(const char *dir, char *path, size_t size, ar_err *err) {
-    if (snprintf(path, size, "%s/bench.csv", dir) >= (int)size)
-        return ar_fail(err, AR_EUSAGE, "%.200s...: the path is too long", dir);
-    return AR_OK;
-}
-
-ar_status ar_directory_make(const char *dir, ar_err *err) {
-    char path[4096];
-    snprintf(path, sizeof path, "%s", dir);
-    for (char *slash = path;; *slash = '/') {
-        slash = strchr(slash + 1, '/');
-        if (slash) *slash = '\0';
-        if (mkdir(path, 0777) != 0 && errno != EEXIST)
-            return ar_fail(err, AR_ERUN, "%s: cannot make the directory: %s", path,
-                           strerror(errno));
-        if (!slash) return AR_OK;
-    }
-}
-
-static ar_status check_header(const char *path, ar_err *err) {
-    char *ours = NULL, *theirs = NULL;
-    size_t size = 0, room = 0;
-    FILE *memory = open_memstream(&ours, &size);
-    if (!memory) return ar_fail(err, AR_ERUN, "out of memory");
-    ar_bench_header_write(memory);
-    fclose(memory);
-    FILE *in = fopen(path, "r");
-    const ssize_t length = in ? getline(&theirs, &room, in) : -1;
-    if (in) fclose(in);
-    ar_status status = AR_OK;
-    if (length > 0 && strcmp(theirs, ours) != 0)
-        status = ar_fail(err, AR_EINPUT,
-                         "%s: has other columns than this version writes; move it away, or give "
-                         "another directory with -o",
-                         path);
-    free(theirs);
-    free(ours);
-    return status;
+static ar_status write_lines(const ar_bench_row *row, char **header, char **line, ar_err *err) {
+    size_t size = 0;
+    *header = *line = NULL;
+    FILE *first = open_memstream(header, &size);
+    if (first) ar_bench_header_write(first);
+    if (first) fclose(first);
+    FILE *second = row ? open_memstream(line, &size) : NULL;
+    if (second) ar_bench_row_write(second, row);
+    if (second) fclose(second);
+    if (*header && (*line || !row)) return AR_OK;
+    free(*header);
+    free(*line);
+    return ar_fail(err, AR_ERUN, "out of memory for a row");
 }
 
 ar_status ar_bench_prepare(const char *dir, ar_err *err) {
-    char path[4096];
-    ar_status status = bench_path(dir, path, sizeof path, err);
-    if (status == AR_OK) status = ar_directory_make(dir, err);
-    if (status == AR_OK) status = check_header(path, err);
+    char *header, *line;
+    ar_status status = write_lines(NULL, &header, &line, err);
+    if (status != AR_OK) return status;
+    status = ar_rowfile_prepare(dir, "bench.csv", header, err);
+    free(header);
     return status;
 }
 
 ar_status ar_bench_append(const char *dir, const ar_bench_row *row, ar_err *err) {
-    char path[4096];
-    struct stat about;
-    ar_status status = bench_path(dir, path, sizeof path, err);
+    char *header, *line;
+    ar_status status = write_lines(row, &header, &line, err);
     if (status != AR_OK) return status;
-    FILE *out = fopen(path, "a");
-    if (!out) return ar_fail(err, AR_ERUN, "%s: cannot write: %s", path, strerror(errno));
-    if (fstat(fileno(out), &about) == 0 && about.st_size == 0) ar_bench_header_write(out);
-    ar_bench_row_write(out, row);
-    const bool written = fflush(out) == 0 && !ferror(out) && fsync(fileno(out)) == 0;
-    if (fclose(out) != 0 || !written)
-        return ar_fail(err, AR_ERUN, "%s: the row could not be written: %s", path, strerror(errno));
-    return AR_OK;
+    status = ar_rowfile_append(dir, "bench.csv", header, line, err);
+    free(header);
+    free(line);
+    return status;
 }

@@ -49,9 +49,6 @@ void ar_bench_row_note(ar_bench_row *row, const char *note);
 void ar_bench_header_write(FILE *out);
 void ar_bench_row_write(FILE *out, const ar_bench_row *row);
 
-/* mkdir -p */
-ar_status ar_directory_make(const char *dir, ar_err *err);
-
 /* Can rows be written to DIR/bench.csv? Makes DIR. A file with other columns is refused. */
 ar_status ar_bench_prepare(const char *dir, ar_err *err);
 

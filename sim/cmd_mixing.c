@@ -11,6 +11,7 @@
 #include "cmd.h"
 #include "csv.h"
 #include "mixing.h"
+#include "rowfile.h"
 
 static const char *const format_names[] = {"table", "csv", NULL};
 static const char *const all_names[] = {"all",  "standard", "highway", "denseformer", "mhc",

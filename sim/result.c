@@ -1,17 +1,16 @@
 #include "result.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "csv.h"
+#include "rowfile.h"
 #include "version.h"
 
 #define NUMBER(key)                                                                                \
@@ -157,83 +156,41 @@ static void write_row(FILE *out, const ar_point *point, const ar_result *result)
     fputc('\n', out);
 }
 
-static ar_status results_path(const char *dir, char *path, size_t size, ar_err *err) {
-    if (dir[0] == '\0') return ar_fail(err, AR_EUSAGE, "--output: the directory's name is empty");
-    if (snprintf(path, size, "%s/results.csv", dir) >= (int)size)
-        return ar_fail(err, AR_EUSAGE, "%s: the path is too long", dir);
-    return AR_OK;
-}
-
-/* mkdir -p */
-static ar_status make_directory(const char *dir, ar_err *err) {
-    char path[4096];
-    if (snprintf(path, sizeof path, "%s", dir) >= (int)sizeof path)
-        return ar_fail(err, AR_EUSAGE, "%s: the path is too long", dir);
-    for (char *slash = path;; *slash = '/') {
-        slash = strchr(slash + 1, '/');
-        if (slash) *slash = '\0';
-        if (mkdir(path, 0777) != 0 && errno != EEXIST)
-            return ar_fail(err, AR_ERUN, "%s: cannot make the directory: %s", path,
-                           strerror(errno));
-        if (!slash) return AR_OK;
-    }
-}
-
-/* An existing file must have our columns. */
-static ar_status check_header(const char *path, ar_err *err) {
-    char *ours = NULL;
+/* The header and, where point is not NULL, the row, as lines; the caller frees both. */
+static ar_status write_lines(const ar_point *point, const ar_result *result, char **header,
+                             char **row, ar_err *err) {
     size_t size = 0;
-    FILE *memory = open_memstream(&ours, &size);
-    if (!memory) return ar_fail(err, AR_ERUN, "out of memory");
-    write_header(memory);
-    fclose(memory);
-    struct stat about; /* /dev/full has no end */
-    const bool regular = stat(path, &about) == 0 && S_ISREG(about.st_mode);
-    FILE *in = regular ? fopen(path, "r") : NULL;
-    char *theirs = NULL;
-    size_t room = 0;
-    const ssize_t length = in ? getline(&theirs, &room, in) : -1;
-    if (in) fclose(in);
-    ar_status status = AR_OK;
-    if (length > 0 && strcmp(theirs, ours) != 0)
-        status = ar_fail(err, AR_EINPUT,
-                         "%s: has other columns than this version writes; move it away, or give "
-                         "another directory with -o",
-                         path);
-    free(theirs);
-    free(ours);
-    return status;
+    *header = *row = NULL;
+    FILE *first = open_memstream(header, &size);
+    if (first) write_header(first);
+    if (first) fclose(first);
+    FILE *second = point ? open_memstream(row, &size) : NULL;
+    if (second) write_row(second, point, result);
+    if (second) fclose(second);
+    if (*header && (*row || !point)) return AR_OK;
+    free(*header);
+    free(*row);
+    return ar_fail(err, AR_ERUN, "out of memory for a row");
 }
 
 ar_status ar_row_prepare(const char *dir, ar_err *err) {
-    char path[4096];
-    ar_status status = results_path(dir, path, sizeof path, err);
-    if (status == AR_OK) status = make_directory(dir, err);
+    char *header, *row;
+    ar_status status = write_lines(NULL, NULL, &header, &row, err);
     if (status != AR_OK) return status;
-    const int fd = open(path, O_WRONLY | O_APPEND | O_CREAT, 0666);
-    if (fd < 0) return ar_fail(err, AR_ERUN, "%s: cannot write: %s", path, strerror(errno));
-    close(fd);
-    return check_header(path, err);
+    status = ar_rowfile_prepare(dir, "results.csv", header, err);
+    free(header);
+    return status;
 }
 
 ar_status ar_row_append(const char *dir, const ar_point *point, const ar_result *result,
                         ar_err *err) {
-    char path[4096];
-    ar_status status = ar_row_prepare(dir, err);
-    if (status == AR_OK) status = results_path(dir, path, sizeof path, err);
+    char *header, *row;
+    ar_status status = write_lines(point, result, &header, &row, err);
     if (status != AR_OK) return status;
-    FILE *out = fopen(path, "a");
-    if (!out) return ar_fail(err, AR_ERUN, "%s: cannot write: %s", path, strerror(errno));
-    struct stat before = {0};
-    if (fstat(fileno(out), &before) == 0 && before.st_size == 0) write_header(out);
-    write_row(out, point, result);
-    const bool written = fflush(out) == 0 && !ferror(out) && fsync(fileno(out)) == 0;
-    const int why = errno;
-    if (fclose(out) == 0 && written) return AR_OK;
-    /* half a row would spoil those before and behind it */
-    const bool whole = !S_ISREG(before.st_mode) || truncate(path, before.st_size) == 0;
-    return ar_fail(err, AR_ERUN, "%s: the row could not be written: %s%s", path, strerror(why),
-                   whole ? "" : "; the last line is incomplete");
+    status = ar_rowfile_append(dir, "results.csv", header, row, err);
+    free(header);
+    free(row);
+    return status;
 }
 
 ar_status ar_timeline_name(const char *dir, char *name, size_t size, ar_err *err) {
