@@ -110,6 +110,9 @@ $(B)/platforms/%.xml: topologies/presets/%.ini $(B)/attnres
 
 # ---- tests ----
 
+# Targets that build on their own use all cores, unless make was told how many.
+JOBS = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
+
 unit := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/*.c))
 $(B)/tests/%: tests/unit/%.c $(LIB)
 	@mkdir -p $(@D) && echo "  $(CC) $<"
@@ -121,7 +124,7 @@ deps: ## install what is missing, or say how to get it
 	@CC="$(CC)" .ci/deps.sh
 
 demo: deps ## simulate the demo study and write reports/out/demo/report.md
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory $(JOBS) all
 	@rm -rf reports/out/demo
 	$(B)/attnres study demo -o reports/out/demo
 	$(B)/attnres report reports/out/demo
@@ -129,14 +132,14 @@ demo: deps ## simulate the demo study and write reports/out/demo/report.md
 	@echo "The whole report: reports/out/demo/report.md"
 
 # The front door, the unit tests and the real ranks again under AddressSanitizer and UBSan.
-asan_make := $(MAKE) --no-print-directory B=$(B)/asan CFLAGS='-O1 -g -fno-omit-frame-pointer' \
+asan_make = $(MAKE) --no-print-directory $(JOBS) B=$(B)/asan CFLAGS='-O1 -g -fno-omit-frame-pointer' \
   SAN='-fsanitize=address,undefined -fno-sanitize-recover=undefined'
 
 asan: ## build with AddressSanitizer and UBSan in build/asan
 	@$(asan_make) all unit
 
 check: deps ## all tests, also under sanitizers; ends with "N passed, N failed"
-	@$(MAKE) --no-print-directory all unit
+	@$(MAKE) --no-print-directory $(JOBS) all unit
 	@$(asan_make) all unit
 	@tests/check.sh $(B)
 
@@ -150,8 +153,8 @@ lint: ## formatting, warnings as errors under gcc and clang, static analysis, sc
 	@cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,portability,performance \
 	  --inline-suppr --suppress=missingIncludeSystem --suppress=preprocessorErrorDirective \
 	  -Isim -Isim/base -Ikernels -Ikernels/measure -Itopologies -Ireports -I$(B) sim kernels topologies reports
-	@$(MAKE) --no-print-directory B=$(B)/lint-gcc CC=gcc CFLAGS='-O1 -Werror' all unit
-	@$(MAKE) --no-print-directory B=$(B)/lint-clang CC=clang CFLAGS='-O1 -Werror' all unit
+	@$(MAKE) --no-print-directory $(JOBS) B=$(B)/lint-gcc CC=gcc CFLAGS='-O1 -Werror' all unit
+	@$(MAKE) --no-print-directory $(JOBS) B=$(B)/lint-clang CC=clang CFLAGS='-O1 -Werror' all unit
 
 install: all ## into $(prefix), or $(DESTDIR)$(prefix)
 	@install -d $(addprefix $(DESTDIR)$(prefix)/,bin share/man/man1 \
