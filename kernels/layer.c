@@ -70,9 +70,7 @@ static void multiply(size_t m, size_t n, size_t k, float alpha, const float *a, 
 
 static void normalise(size_t tokens, size_t d, const float *h, float *x) {
     for (size_t t = 0; t < tokens; t++, h += d, x += d) {
-        float squares;
-        ar_row_dots(1, d, h, &h, &squares);
-        const float scale = ar_row_rms_inverse(d, squares);
+        const float scale = ar_row_rms_inverse(d, ar_row_squares(d, h));
         for (size_t j = 0; j < d; j++)
             x[j] = h[j] * scale;
     }

@@ -78,10 +78,6 @@ typedef struct {
     size_t first;      /* first layer of the current segment; set by start */
 } ar_depth;
 
-/* The first of source[0..n-1] that holds a NaN, an infinity or a token whose squares sum
- * beyond fp32, which made an output NaN; n if there is none. */
-size_t ar_depth_offender(const ar_depth *depth, size_t n);
-
 /* Floats of scratch for tokens, width, block and threads as set. */
 size_t ar_depth_scratch(const ar_depth *depth);
 

@@ -129,8 +129,8 @@ static void test_empty(tap *tap_now) {
     }
 }
 
-/* One bad element anywhere: NaN in its token only, and the source found. */
-static void test_offender(tap *tap_now) {
+/* One bad element anywhere: NaN in its token only. */
+static void test_bad_element(tap *tap_now) {
     static const float bad[] = {NAN, INFINITY, -INFINITY};
     size_t wrong = 0;
     for (ar_dtype dtype = AR_FP32; dtype <= AR_BF16; dtype++)
@@ -141,9 +141,7 @@ static void test_offender(tap *tap_now) {
                 for (size_t s = 0; s < 20; s++)
                     for (size_t e = 0; e < 3 * 19; e++)
                         set(dtype, m.source[s], e, (double)((s + e) % 7) - 3);
-                wrong += ar_depth_offender(&m, 20) != 20;
                 set(dtype, m.source[i], 19 + i * 18 / 19, (double)bad[k]);
-                wrong += ar_depth_offender(&m, 20) != i;
                 m.first = 1;
                 ar_attend_many(&m, 20, 1, 6);
                 for (size_t q = 0; q < 6; q++)
@@ -151,14 +149,14 @@ static void test_offender(tap *tap_now) {
                         wrong += (e / 19 == 1) != !isfinite(at(dtype, m.o, q * 3 * 19 + e));
                 depth_free(&m);
             }
-    OK(wrong == 0, "an offending source shows in its token and is named: %zu wrong", wrong);
+    OK(wrong == 0, "a bad element shows in its token and in no other: %zu wrong", wrong);
 }
 
 int main(void) {
     TAP_START;
     test_values(tap_now);
     test_empty(tap_now);
-    test_offender(tap_now);
+    test_bad_element(tap_now);
     test_attend(tap_now);
     return DONE();
 }
