@@ -39,17 +39,17 @@ void *ar_attended(const ar_depth *m, size_t l) {
     return (char *)m->o + (l - m->first) * m->tokens * m->width * bytes;
 }
 
-void ar_merge_in(const ar_depth *m, size_t l, void *const *source, size_t n, const void *v) {
+const void *ar_merge_in(const ar_depth *m, size_t l, void *const *source, size_t n, const void *v) {
+    void *const o = ar_attended(m, l);
     const size_t row = (l - m->first) * m->tokens;
     ar_pass_merge(m, &(ar_merge){.width = m->width,
                                  .source = source,
                                  .n = n,
                                  .v = v,
-                                 .o = ar_attended(m, l),
+                                 .o = o,
                                  .max = m->max + row,
                                  .sum = m->sum + row,
                                  .query = m->query + (l - 1) * m->width,
-                                 .h = m->h,
-                                 .variant = m->variant,
-                                 .stream = m->stream});
+                                 .variant = m->variant});
+    return o;
 }

@@ -43,13 +43,12 @@ static void two_phase_start(ar_depth *m, size_t first, size_t last) {
     ar_attend_many(m, place_of(m, first).n, first, last);
 }
 
-/* Phase 2. i = 1: nothing. No v pending: reads b and o, writes h: 3. Else reads b, v
- * and o, writes b and h: 5. */
+/* Phase 2, in place in o. i = 1: nothing. No v pending: reads b and o, writes o: 3. Else
+ * reads b, v and o, writes b and o: 5. */
 static const void *two_phase_input(ar_depth *m, size_t l) {
     const place at = place_of(m, l);
     if (at.i == 1) return ar_attended(m, l);
-    ar_merge_in(m, l, m->source + at.n, 1, pending(m, l));
-    return m->h;
+    return ar_merge_in(m, l, m->source + at.n, 1, pending(m, l));
 }
 
 static void one_pass_start(ar_depth *m, size_t first, size_t last) {

@@ -39,14 +39,13 @@ static void two_phase_start(ar_depth *m, size_t first, size_t last) {
     ar_attend_many(m, group_of(m, first), first, last);
 }
 
-/* Phase 2 over the k sources of the group so far: reads k and o, writes h. In a segment
+/* Phase 2 over the k sources of the group so far: reads k and o, writes o. In a segment
  * that starts inside its group these are merged as they would have been without the cut,
  * so that the bits do not depend on it. */
 static const void *two_phase_input(ar_depth *m, size_t l) {
     const size_t group = group_of(m, l);
     if (l == group) return ar_attended(m, l);
-    ar_merge_in(m, l, m->source + group, l - group, NULL);
-    return m->h;
+    return ar_merge_in(m, l, m->source + group, l - group, NULL);
 }
 
 const ar_mechanism ar_full_two_phase = {AR_FULL,         "full", AR_TWO_PHASE, two_phase_start,

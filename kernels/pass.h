@@ -35,17 +35,17 @@ typedef struct {
     bool stream;
 } ar_attend;
 
-/* h = the part (o, max, sum) merged with n sources of one query, one by one. Where v
- * is not NULL it is added to the last source first. Reads n and o, writes h; v as above. */
+/* o = the part (o, max, sum) merged with n sources of one query, one by one, in place: a
+ * store to lines just read costs less than one elsewhere. Where v is not NULL it is added to
+ * the last source first. Reads n and o, writes o; v as above. */
 typedef struct {
     size_t width;
     void *const *source;
     size_t n;
-    const void *v, *o;
+    const void *v;
+    void *o;
     const float *max, *sum, *query;
-    void *h;
     ar_variant variant;
-    bool stream;
 } ar_merge;
 
 /* h = (1 - g) h + g v with g = sigmoid(gate), [T][d], or where gate is NULL
@@ -117,7 +117,8 @@ void ar_attend_many(const ar_depth *m, size_t n, size_t first, size_t last);
 /* Layer l's part of it. */
 void *ar_attended(const ar_depth *m, size_t l);
 
-/* Phase 2: m->h = that part merged with n sources, v (or NULL) added to the last first. */
-void ar_merge_in(const ar_depth *m, size_t l, void *const *source, size_t n, const void *v);
+/* Phase 2: that part merged with n sources, v (or NULL) added to the last first: layer l's
+ * input, which it returns. */
+const void *ar_merge_in(const ar_depth *m, size_t l, void *const *source, size_t n, const void *v);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "clock.h"
 #include "layer.h"
+#include "pages.h"
 
 struct ar_real {
     const ar_point *point;
@@ -24,8 +25,7 @@ struct ar_real {
 
 /* All buffers are aligned to a cache line. */
 static float *allocate(size_t floats) {
-    const size_t bytes = (floats * sizeof(float) + 63) / 64 * 64;
-    return aligned_alloc(64, bytes ? bytes : 64);
+    return ar_pages_alloc(floats * sizeof(float));
 }
 
 static size_t table_rows(const ar_layout *layout) {

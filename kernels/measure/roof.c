@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "pages.h"
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -129,7 +130,7 @@ ar_status ar_roof_open(ar_roof *roof, size_t threads, double set_B, ar_err *err)
     roof->n = (size_t)(set_B / 3 / sizeof(float)) / LINE * LINE;
     float **const array[] = {&roof->a, &roof->b, &roof->c};
     for (size_t i = 0; i < 3; i++) {
-        *array[i] = aligned_alloc(64, roof->n * sizeof(float));
+        *array[i] = ar_pages_alloc(roof->n * sizeof(float));
         if (!*array[i]) {
             ar_roof_close(roof);
             return ar_fail(err, AR_ERUN, "roof: no memory for three arrays of %.3g B together",

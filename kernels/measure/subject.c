@@ -8,6 +8,7 @@
 
 #include "coefficients.h"
 #include "fill.h"
+#include "pages.h"
 
 const char *const ar_store_names[] = {"fp32", "bf16", NULL};
 const char *const ar_direction_names[] = {"forward", "backward", NULL};
@@ -151,9 +152,9 @@ static walker *walker_open(const ar_case *c, const float *query) {
                           .stream = true};
     const size_t statistics = (group * c->tokens + 15) / 16 * 16;
     const size_t scratch = (ar_depth_scratch(&w->depth) + 15) / 16 * 16;
-    w->memory = aligned_alloc(64, size * vectors(c));
+    w->memory = ar_pages_alloc(size * vectors(c));
     const size_t mix = (ar_mix_count(c) + 15) / 16 * 16, bias = (ar_bias_count(c) + 15) / 16 * 16;
-    w->numbers = aligned_alloc(64, (2 * statistics + scratch + mix + bias + 16) * sizeof(float));
+    w->numbers = ar_pages_alloc((2 * statistics + scratch + mix + bias + 16) * sizeof(float));
     if (!w->memory || !w->numbers) {
         walker_close(w);
         return NULL;

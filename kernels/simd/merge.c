@@ -57,31 +57,85 @@ INLINE vec merged(size_t j, size_t n, size_t k, const element *const *x, vec s, 
     return s;
 }
 
-/* One source, o to h: the case that counts. */
-INLINE void one_step(size_t j, size_t n, size_t d, const element *x, const element *o, element *h,
-                     vec keep, vec take, bool stream) {
-    fetch(o + d + j);
-    vec_write(h + j, vec_fma(vec_load(x + j, n), take, vec_load(o + j, n) * keep), n, stream);
+/* One source, the case that counts. While a token's logit is computed the part of the token
+ * before it is merged, so that arithmetic does not hold up the memory. */
+typedef struct {
+    element *x, *o;
+    const element *v;
+    vec keep, take;
+} row;
+
+/* How far ahead lines are fetched: 1 KiB. */
+enum { AHEAD = 1024 / sizeof(element) };
+
+INLINE void look_and_merge(size_t j, size_t n, bool looks, bool adds, bool merges, const row *now,
+                           const row *before, const float *w, vec *sum) {
+    if (looks) {
+        vec a = vec_load(now->x + j, n);
+        fetch(now->x + AHEAD + j);
+        if (adds) {
+            fetch(now->v + AHEAD + j);
+            a = vec_rounded(a + vec_load(now->v + j, n));
+            vec_store(now->x + j, a, n);
+        }
+        sum[0] = vec_fma(a, a, sum[0]);
+        sum[1] = vec_fma(a, vec_get(w + j, n), sum[1]);
+    }
+    if (merges) {
+        const vec old = vec_load(before->o + j, n) * before->keep;
+        fetch(before->o + AHEAD + j);
+        vec_store(before->o + j, vec_fma(vec_load(before->x + j, n), before->take, old), n);
+    }
 }
 
-INLINE void many_step(size_t j, size_t n, size_t k, const element *const *x, const element *o,
-                      const float *part, const float *keep, const float *take, float *next,
-                      element *h, bool stream) {
+/* The sums of squares and products of a token's row. */
+INLINE vec one_token(const ar_merge *a, bool looks, bool adds, bool merges, const row *next,
+                     const row *last) {
+    const row now = *next, before = *last;
+    const float *const w = a->query;
+    vec sum[VL] = {{0}};
+    STRIPS(a->width, look_and_merge, looks, adds, merges, &now, &before, w, sum);
+    return vec_sums(sum);
+}
+
+INLINE void merge_one(const ar_merge *a, size_t first, size_t last, bool adds) {
+    const size_t d = a->width;
+    row now = {0}, before = {0};
+    for (size_t t = first; t < last; t++) {
+        now.x = (element *)a->source[0] + t * d;
+        now.v = adds ? (const element *)a->v + t * d : NULL;
+        now.o = (element *)a->o + t * d;
+        const vec sums = t > first ? one_token(a, true, adds, true, &now, &before)
+                                   : one_token(a, true, adds, false, &now, &before);
+        float max = a->max[t], sum = a->sum[t], keep, take;
+        const float z = a->variant.raw_keys ? sums[1] : sums[1] * ar_row_rms_inverse(d, sums[0]);
+        weights(1, &z, &max, &sum, &keep, &take, a->variant);
+        now.keep = vec_all(keep);
+        now.take = vec_all(take);
+        before = now;
+    }
+    if (first < last) one_token(a, false, adds, true, &now, &before);
+}
+
+INLINE void many_step(size_t j, size_t n, size_t k, const element *const *x, element *o,
+                      const float *part, const float *keep, const float *take, float *next) {
     const vec s = part ? vec_get(part + j, n) : vec_load(o + j, n);
     const vec out = merged(j, n, k, x, s, keep, take);
     if (next)
         vec_put(next + j, out, n);
     else
-        vec_write(h + j, out, n, stream);
+        vec_store(o + j, out, n);
 }
 
 void AR_SIMD(merge)(const void *args, size_t first, size_t last, float *scratch) {
     const ar_merge *const a = args;
     const size_t d = a->width;
-    const bool stream = a->stream && vec_aligned(a->h, d);
+    if (a->n == 1) {
+        a->v ? merge_one(a, first, last, true) : merge_one(a, first, last, false);
+        return;
+    }
     for (size_t t = first; t < last; t++) {
-        const element *const o = (const element *)a->o + t * d;
-        element *const h = (element *)a->h + t * d;
+        element *const o = (element *)a->o + t * d;
         float max = a->max[t], sum = a->sum[t];
         for (size_t i = 0; i < a->n; i += TILE) {
             const size_t k = a->n - i < TILE ? a->n - i : TILE;
@@ -94,17 +148,8 @@ void AR_SIMD(merge)(const void *args, size_t first, size_t last, float *scratch)
                 x[r] = row;
             }
             weights(k, z, &max, &sum, keep, take, a->variant);
-            if (a->n == 1) {
-                const vec all_keep = vec_all(keep[0]), all_take = vec_all(take[0]);
-                if (stream)
-                    STRIPS(d, one_step, d, x[0], o, h, all_keep, all_take, true);
-                else
-                    STRIPS(d, one_step, d, x[0], o, h, all_keep, all_take, false);
-            } else {
-                STRIPS(d, many_step, k, x, o, i ? scratch : NULL, keep, take,
-                       i + k == a->n ? NULL : scratch, h, stream);
-            }
+            STRIPS(d, many_step, k, x, o, i ? scratch : NULL, keep, take,
+                   i + k == a->n ? NULL : scratch);
         }
     }
-    if (a->stream) vec_fence();
 }

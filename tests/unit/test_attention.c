@@ -121,9 +121,9 @@ static void test_empty(tap *tap_now) {
             wrong += m.max[i] != -INFINITY || m.sum[i] != 0.0f;
         for (size_t i = 0; i < 2 * 7; i++)
             set(dtype, m.source[1], i, (double)i - 3);
-        ar_merge_in(&m, 2, m.source + 1, 1, NULL);
+        const void *const h = ar_merge_in(&m, 2, m.source + 1, 1, NULL);
         for (size_t i = 0; i < 2 * 7; i++)
-            wrong += !near(at(dtype, m.h, i), (double)i - 3);
+            wrong += !near(at(dtype, h, i), (double)i - 3);
         OK(wrong == 0, "empty parts");
         depth_free(&m);
     }
