@@ -13,14 +13,13 @@ void ar_attend_one(const ar_depth *m, size_t l, size_t n, const void *v) {
                                    .v = v,
                                    .query = m->query + (l - 1) * m->width,
                                    .own = own ? m->gate : NULL,
-                                   .queries = 1,
                                    .o = m->h,
                                    .variant = m->variant,
                                    .stream = m->stream});
 }
 
 void ar_attend_many(const ar_depth *m, size_t n, size_t first, size_t last) {
-    ar_pass_attend(m, &(ar_attend){.width = m->width,
+    ar_pass_answer(m, &(ar_answer){.width = m->width,
                                    .source = m->source,
                                    .n = n,
                                    .query = m->query + (first - 1) * m->width,

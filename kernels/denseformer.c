@@ -16,7 +16,6 @@ static const void *input(ar_depth *m, size_t l) {
                                    .n = l,
                                    .query = m->query,
                                    .fixed = m->mix + (l - 1) * (m->layers + 1),
-                                   .queries = 1,
                                    .o = m->h,
                                    .stream = m->stream});
     return m->h;

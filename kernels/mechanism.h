@@ -59,7 +59,7 @@ typedef struct {
     void **source;
     void *h;           /* [T][d]: input of the current layer, where it needs a buffer */
     void *v;           /* [T][d]: output of the current layer, where it needs a buffer */
-    void *o;           /* [S][T][d]: phase 1's outputs (two-phase forms only) */
+    void *o;           /* [S][T][d]: phase 1's outputs, which phase 2 makes inputs (two-phase) */
     float *max, *sum;  /* [S][T]: phase 1's statistics (two-phase forms only) */
     void *gate;        /* [T][d]: Highway: logits of layer l's gates, which f_l also writes;
                           the tokens' own queries (own_query) */

@@ -64,8 +64,11 @@ void ar_pass_add(const ar_depth *m, void *x, const void *v) {
 
 void ar_pass_attend(const ar_depth *m, const ar_attend *a) {
     const size_t extra = a->v ? 1 : 0;
-    run(m, ar_ops_find(m->isa, m->dtype)->attend, a, a->n + extra + (a->own ? 1 : 0),
-        a->queries + extra);
+    run(m, ar_ops_find(m->isa, m->dtype)->attend, a, a->n + extra + (a->own ? 1 : 0), 1 + extra);
+}
+
+void ar_pass_answer(const ar_depth *m, const ar_answer *a) {
+    run(m, ar_ops_find(m->isa, m->dtype)->answer, a, a->n, a->queries);
 }
 
 void ar_pass_merge(const ar_depth *m, const ar_merge *a) {

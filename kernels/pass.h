@@ -17,23 +17,35 @@ typedef struct {
     const void *v;
 } ar_add;
 
-/* Attention of several queries over n sources. Reads n, writes one for each query;
- * where v is not NULL also reads v and writes the last source, v added to it. */
+/* o = one query's attention over n sources. Reads n, writes one; where v is not NULL also
+ * reads v and writes the last source, v added to it. */
 typedef struct {
     size_t width;
     void *const *source; /* [n + skip], those after the first `skip` left out: see below */
     size_t n, skip;      /* source i is source[i], or source[i + skip] for i > 0 */
     const void *v;
-    const float *query; /* [queries][d] */
-    const void *own;    /* or [T][d], a token's own query; then queries is 1 */
+    const float *query; /* [d] */
+    const void *own;    /* or [T][d], a token's own query */
     const float *fixed; /* [n]: these weights for those of the softmax, or NULL */
-    size_t queries;
-    void *o;          /* [queries], a vector each, apart by `vectors` elements; normalised */
-    float *max, *sum; /* [queries][T], or NULL */
-    size_t vectors, scalars;
+    void *o;
     ar_variant variant;
     bool stream;
 } ar_attend;
+
+/* Attention of several queries over n sources. Reads n, writes one for each query. n = 0:
+ * outputs and sums are 0, maxima -inf. */
+typedef struct {
+    size_t width;
+    void *const *source;
+    size_t n;
+    const float *query; /* [queries][d] */
+    size_t queries;
+    void *o;          /* [queries], a vector each, apart by `vectors` elements; normalised */
+    float *max, *sum; /* [queries][T], rows apart by `scalars` */
+    size_t vectors, scalars;
+    ar_variant variant;
+    bool stream;
+} ar_answer;
 
 /* o = the part (o, max, sum) merged with n sources of one query, one by one, in place: a
  * store to lines just read costs less than one elsewhere. Where v is not NULL it is added to
@@ -92,7 +104,7 @@ typedef struct {
 
 /* The kernels of one instruction set and storage type. */
 typedef struct {
-    ar_pass_fn *add, *attend, *merge, *gate, *streams, *attend_back;
+    ar_pass_fn *add, *attend, *answer, *merge, *gate, *streams, *attend_back;
 } ar_ops;
 
 const ar_ops *ar_ops_find(ar_isa isa, ar_dtype dtype);
@@ -100,6 +112,7 @@ const ar_ops *ar_ops_find(ar_isa isa, ar_dtype dtype);
 /* Each runs a pass over all tokens of m on m->threads threads and enters it in the ledger. */
 void ar_pass_add(const ar_depth *m, void *x, const void *v);
 void ar_pass_attend(const ar_depth *m, const ar_attend *attend);
+void ar_pass_answer(const ar_depth *m, const ar_answer *answer);
 void ar_pass_merge(const ar_depth *m, const ar_merge *merge);
 void ar_pass_gate(const ar_depth *m, const ar_gate *gate);
 void ar_pass_streams(const ar_depth *m, const ar_streams *streams);

@@ -1,181 +1,202 @@
-/* Attention of several queries over n sources, with its statistics. */
+/* One query's attention over n sources, and sums of sources under given weights. */
 
 #include "../pass.h"
 #include "../row.h"
 #include "tile.h"
 #include "weigh.h"
 
-/* A token's tile of k sources, as rows of floats. */
+/* Sources that are looked at and summed straight from where they lie. */
+enum { FEW = 8 };
+/* How far ahead lines are fetched: 1 KiB. */
+enum { AHEAD = 1024 / sizeof(element) };
+
+static element *row_of(const ar_attend *a, size_t i, size_t t) {
+    return (element *)a->source[i ? i + a->skip : 0] + t * a->width;
+}
+
+/* ---- a few sources ---- */
+
+/* A token's sources, and where their sum goes. */
 typedef struct {
-    size_t k;
-    const float *x[TILE];
-    const element *next[TILE]; /* the same rows of the next token */
-    float norm[TILE];
-} tile;
+    element *x[FEW], *o;
+    const element *v; /* added to the last source first */
+    vec weight[FEW];
+} few;
 
-static void tile_open(const ar_attend *a, size_t t, size_t first, tile *s, float *room) {
+/* Logits of one token, while the token before it is summed. */
+INLINE void look_and_sum(size_t j, size_t n, size_t rows, bool looks, bool adds, bool writes,
+                         bool stream, const few *now, const few *before, const float *w,
+                         vec *square, vec *product) {
+#pragma GCC unroll 8
+    for (size_t i = 0; looks && i < rows; i++) {
+        vec x = vec_load(now->x[i] + j, n);
+        fetch(now->x[i] + AHEAD + j);
+        if (adds && i == rows - 1) {
+            fetch(now->v + AHEAD + j);
+            x = vec_rounded(x + vec_load(now->v + j, n));
+            vec_store(now->x[i] + j, x, n);
+        }
+        square[i] = vec_fma(x, x, square[i]);
+        product[i] = vec_fma(x, vec_get(w + j, n), product[i]);
+    }
+    if (!writes) return;
+    vec s = {0};
+#pragma GCC unroll 8
+    for (size_t i = 0; i < rows; i++)
+        s = vec_fma(before->weight[i], vec_load(before->x[i] + j, n), s);
+    vec_write(before->o + j, s, n, stream);
+}
+
+INLINE void few_token(const ar_attend *a, size_t rows, bool looks, bool adds, bool writes,
+                      bool stream, few *next, const few *last) {
+    const few now = *next, before = *last;
+    const float *const w = a->query;
     const size_t d = a->width;
-    const element *x[TILE];
-    s->k = a->n - first < TILE ? a->n - first : TILE;
-    for (size_t i = 0; i < s->k; i++) {
-        const size_t index = first + i;
-        element *const p = (element *)a->source[index ? index + a->skip : 0] + t * d;
-        if (a->v && index == a->n - 1) add_row(d, p, (const element *)a->v + t * d);
-        x[i] = p;
-        s->next[i] = p + d;
-        s->x[i] = room + i * ar_row_stride(d);
-    }
-    pack(s->k, d, x, room, s->norm);
-    for (size_t i = 0; i < s->k; i++)
-        s->norm[i] = a->variant.raw_keys ? 1.0f : ar_row_rms_inverse(d, s->norm[i]);
-}
-
-/* Queries q0 + q..: the sums of a tile under weights z, from `part` (or NULL) to the output
- * or, if not the last tile, to room. */
-static void sum_pair(const ar_attend *a, size_t t, const tile *s, size_t q0, size_t q, size_t pair,
-                     const float (*z)[BATCH], const float *part, const float *keep, float *room,
-                     bool last) {
-    const size_t d = a->width, stride = ar_row_stride(d);
-    mix_ends e = {.stream = a->stream && vec_aligned(a->o, d)};
-    float *between[2];
-    for (size_t i = 0; i < pair; i++) {
-        between[i] = room + i * stride;
-        e.in[i] = part ? part + i * stride : NULL;
-        e.keep[i] = keep[i];
-        e.part[i] = last ? NULL : between[i];
-        e.out[i] = (element *)a->o + (q0 + q + i) * a->vectors + t * d;
-    }
-    mix(s->k, pair, d, s->x, (const float(*)[BATCH]) & z[0][q], &e, between);
-}
-
-static void logits(size_t queries, size_t d, const tile *s, const float *query, float (*z)[BATCH]) {
-    dots(s->k, queries, d, s->x, query, ar_row_stride(d), z, s->next);
-    for (size_t i = 0; i < s->k; i++)
-        for (size_t q = 0; q < BATCH; q++)
-            z[i][q] *= s->norm[i];
-}
-
-static void answer(const ar_attend *a, size_t t, const tile *s, size_t first, size_t q0,
-                   const float *query, float *sums, parts *p) {
-    const size_t d = a->width, stride = ar_row_stride(d), k = s->k;
-    const size_t queries = a->queries - q0 < BATCH ? a->queries - q0 : BATCH;
-    const bool last = first + k == a->n;
-    float z[TILE][BATCH] = {{0}}, keep[BATCH];
-    if (a->fixed) {
-        for (size_t i = 0; i < k; i++)
-            z[i][0] = a->fixed[first + i];
-        keep[0] = 1.0f;
-    } else {
-        logits(queries, d, s, query + q0 * stride, z);
-        weigh(k, z, p, keep, a->variant);
-    }
-    for (size_t q = 0; q < queries; q += 2) {
-        const size_t pair = queries - q < 2 ? 1 : 2;
-        const float *const part = first ? sums + (q0 + q) * stride : NULL;
-        sum_pair(a, t, s, q0, q, pair, (const float(*)[BATCH])z, part, keep + q,
-                 sums + (q0 + q) * stride, last);
-    }
-}
-
-static void nothing(const ar_attend *a, size_t t) {
-    const size_t d = a->width;
-    for (size_t q = 0; q < a->queries; q++)
-        memset((element *)a->o + q * a->vectors + t * d, 0, d * sizeof(element));
-}
-
-/* Queries of one stage of the pipeline, and the bytes of rows and queries up to which it
- * pays: more do not stay in a first-level cache of 48 KiB beside what streams through. */
-enum { STAGE = 4, STAGE_B = 40960 };
-
-/* A stage: token t, queries q0..q0+count. */
-typedef struct {
-    size_t t, q0, count;
-    tile *s;
-    float z[TILE][BATCH];
-} stage;
-
-static void stage_weigh(const ar_attend *a, stage *now) {
+    vec square[FEW] = {{0}}, product[FEW] = {{0}};
+    STRIPS(d, look_and_sum, rows, looks, adds, writes, stream, &now, &before, w, square, product);
+    if (!looks) return;
+    float z[FEW][BATCH] = {{0}}, keep[BATCH];
     parts p = empty_parts();
-    float keep[BATCH];
-    for (size_t i = 0; i < a->n; i++)
-        for (size_t q = 0; q < BATCH; q++)
-            now->z[i][q] *= now->s->norm[i];
-    weigh(a->n, now->z, &p, keep, a->variant);
-    for (size_t q = 0; a->max && q < now->count; q++) {
-        a->max[(now->q0 + q) * a->scalars + now->t] = p.max[q];
-        a->sum[(now->q0 + q) * a->scalars + now->t] = p.sum[q];
+    for (size_t i = 0; i < rows; i++) {
+        const float norm = a->variant.raw_keys ? 1.0f : ar_row_rms_inverse(d, vec_sum(square[i]));
+        z[i][0] = vec_sum(product[i]) * norm;
     }
+    weigh(rows, z, &p, keep, a->variant);
+    for (size_t i = 0; i < rows; i++)
+        next->weight[i] = vec_all(z[i][0]);
 }
 
-/* All sources in one tile: the dot products of a stage are dealt out between the sums
- * of the one before, whose streamed stores drain meanwhile. */
-static void pipelined(const ar_attend *a, size_t first, size_t last, float *rows,
-                      const float *query, float *sums) {
-    const size_t d = a->width, stride = ar_row_stride(d), n = a->n;
-    const size_t groups = (a->queries + STAGE - 1) / STAGE;
-    static const float keep[2] = {0};
-    tile s[2];
-    stage both[2];
+INLINE void few_rows(const ar_attend *a, size_t rows, bool adds, size_t first, size_t last,
+                     bool stream) {
+    few both[2];
     memset(both, 0, sizeof both);
-    for (size_t k = 0, end = (last - first) * groups; k <= end; k++) {
-        stage *const now = &both[k % 2], *const before = &both[(k + 1) % 2];
-        size_t work = 0, stores = (before->count + 1) / 2;
-        if (k < end) {
-            const size_t q0 = k % groups * STAGE, t = first + k / groups;
-            now->t = t;
-            now->q0 = q0;
-            now->count = a->queries - q0 < STAGE ? a->queries - q0 : STAGE;
-            now->s = &s[t % 2];
-            work = dots_units(n, now->count);
-            if (q0 == 0) tile_open(a, t, 0, now->s, rows + t % 2 * TILE * stride);
+    for (size_t t = first; t < last; t++) {
+        few *const now = &both[t % 2], *const before = &both[(t + 1) % 2];
+        for (size_t i = 0; i < rows; i++)
+            now->x[i] = row_of(a, i, t);
+        now->v = adds ? (const element *)a->v + t * a->width : NULL;
+        now->o = (element *)a->o + t * a->width;
+        if (t > first)
+            few_token(a, rows, true, adds, true, stream, now, before);
+        else
+            few_token(a, rows, true, adds, false, stream, now, before);
+    }
+    few *const end = &both[(last + 1) % 2];
+    few_token(a, rows, false, adds, true, stream, end, end);
+}
+
+static void few_sources(const ar_attend *a, size_t first, size_t last, bool stream) {
+    if (first == last) return;
+#define ROWS_OF(n)                                                                                 \
+    case n:                                                                                        \
+        a->v ? few_rows(a, n, true, first, last, stream)                                           \
+             : few_rows(a, n, false, first, last, stream);                                         \
+        break
+    switch (a->n) {
+        ROWS_OF(1);
+        ROWS_OF(2);
+        ROWS_OF(3);
+        ROWS_OF(4);
+        ROWS_OF(5);
+        ROWS_OF(6);
+        ROWS_OF(7);
+        ROWS_OF(8);
+    }
+#undef ROWS_OF
+}
+
+/* ---- given weights ---- */
+
+INLINE void fixed_step(size_t j, size_t n, size_t rows, element *const *x, const vec *weight,
+                       const float *in, float *part, element *o, bool stream) {
+    vec s = in ? vec_get(in + j, n) : (vec){0};
+    for (size_t i = 0; i < rows; i++) {
+        s = vec_fma(weight[i], vec_load(x[i] + j, n), s);
+        fetch(x[i] + AHEAD + j);
+    }
+    if (part)
+        vec_put(part + j, s, n);
+    else
+        vec_write(o + j, s, n, stream);
+}
+
+static void fixed_token(const ar_attend *a, size_t t, float *room, bool stream) {
+    for (size_t from = 0; from < a->n; from += FEW) {
+        const size_t rows = a->n - from < FEW ? a->n - from : FEW;
+        const bool ends = from + rows == a->n;
+        element *x[FEW], *const o = (element *)a->o + t * a->width;
+        vec weight[FEW] = {{0}};
+        for (size_t i = 0; i < rows; i++) {
+            x[i] = row_of(a, from + i, t);
+            weight[i] = vec_all(a->fixed[from + i]);
         }
-        const size_t steps = work > stores ? work : stores, seen = k % groups * work;
-        for (size_t i = 0, u = 0, q = 0; i < steps; i++) {
-            for (; u * steps < (i + 1) * work; u++)
-                dots_unit(u, n, now->count, d, now->s->x, query + now->q0 * stride, stride, now->z,
-                          now->s->next, seen);
-            for (; q * steps < (i + 1) * stores; q++)
-                sum_pair(a, before->t, before->s, before->q0, 2 * q,
-                         before->count - 2 * q < 2 ? 1 : 2, (const float(*)[BATCH])before->z, NULL,
-                         keep, sums + 2 * q * stride, true);
-        }
-        if (work) stage_weigh(a, now);
+        const float *const in = from ? room : NULL;
+        float *const part = ends ? NULL : room;
+        if (rows == FEW)
+            STRIPS(a->width, fixed_step, FEW, x, weight, in, part, o, stream);
+        else
+            STRIPS(a->width, fixed_step, rows, x, weight, in, part, o, stream);
     }
 }
 
-/* The token's own query as floats. */
-static void own_query(const ar_attend *a, size_t t, float *query) {
-    const element *const w = (const element *)a->own + t * a->width;
-    float unused;
-    pack(1, a->width, &w, query, &unused);
+/* ---- any number of sources ---- */
+
+/* Rows of a tile as floats, the last with v added; norm = 1 / rms. */
+static size_t tile_open(const ar_attend *a, size_t t, size_t first, float *room, const float **x,
+                        const element **next, float *norm) {
+    const size_t d = a->width, k = a->n - first < TILE ? a->n - first : TILE;
+    const element *from[TILE];
+    for (size_t i = 0; i < k; i++) {
+        element *const p = row_of(a, first + i, t);
+        if (a->v && first + i == a->n - 1) add_row(d, p, (const element *)a->v + t * d);
+        from[i] = p;
+        next[i] = p + d;
+        x[i] = room + i * ar_row_stride(d);
+    }
+    pack(k, d, from, room, norm);
+    for (size_t i = 0; i < k; i++)
+        norm[i] = a->variant.raw_keys ? 1.0f : ar_row_rms_inverse(d, norm[i]);
+    return k;
 }
 
+static void many_token(const ar_attend *a, size_t t, float *room, const float *query, float *sum,
+                       bool stream) {
+    const size_t d = a->width;
+    parts p = empty_parts();
+    for (size_t first = 0; first < a->n; first += TILE) {
+        const float *x[TILE];
+        const element *next[TILE];
+        float norm[TILE], z[TILE][BATCH] = {{0}}, keep[BATCH];
+        const size_t k = tile_open(a, t, first, room, x, next, norm);
+        dots(k, 1, d, x, query, 0, z, next);
+        for (size_t i = 0; i < k; i++)
+            z[i][0] *= norm[i];
+        weigh(k, z, &p, keep, a->variant);
+        mix_ends e = {.in = {first ? sum : NULL},
+                      .keep = {keep[0]},
+                      .part = {first + k == a->n ? NULL : sum},
+                      .out = {(element *)a->o + t * d},
+                      .stream = stream};
+        mix(k, 1, d, x, (const float(*)[BATCH])z, &e, &sum);
+    }
+}
+
+/* scratch: TILE rows, the sums between tiles, a token's own query. */
 void AR_SIMD(attend)(const void *args, size_t first, size_t last, float *scratch) {
     const ar_attend *const a = args;
     const size_t d = a->width, stride = ar_row_stride(d);
-    const size_t batches = (a->queries + BATCH - 1) / BATCH;
-    float *const query = scratch + 2 * TILE * stride, *const sums =
-                                                          query + (a->queries + 1) * stride;
-    parts *const part = (parts *)(void *)(scratch + ar_scratch_parts(d, a->queries));
-    for (size_t q = 0; !a->own && q < a->queries; q++)
-        memcpy(query + q * stride, a->query + q * d, d * sizeof *query);
-    const bool simple = a->n > 0 && a->n <= TILE && (a->n + STAGE) * stride * 4 <= STAGE_B &&
-                        a->queries > 1 && !a->own && !a->fixed;
-    if (simple) pipelined(a, first, last, scratch, query, sums);
-    for (size_t t = first; !simple && t < last; t++) {
-        for (size_t b = 0; b < batches; b++)
-            part[b] = empty_parts();
-        if (a->own) own_query(a, t, query);
-        if (a->n == 0) nothing(a, t);
-        for (size_t i = 0; i < a->n; i += TILE) {
-            tile s;
-            tile_open(a, t, i, &s, scratch);
-            for (size_t b = 0; b < batches; b++)
-                answer(a, t, &s, i, b * BATCH, query, sums, &part[b]);
-        }
-        for (size_t q = 0; a->max && q < a->queries; q++) {
-            a->max[q * a->scalars + t] = part[q / BATCH].max[q % BATCH];
-            a->sum[q * a->scalars + t] = part[q / BATCH].sum[q % BATCH];
+    const bool stream = a->stream && vec_aligned(a->o, d);
+    float *const sum = scratch + TILE * stride, *const own = sum + stride;
+    if (!a->fixed && !a->own && a->n <= FEW) {
+        few_sources(a, first, last, stream);
+    } else {
+        for (size_t t = first; t < last; t++) {
+            const element *const w = a->own ? (const element *)a->own + t * d : NULL;
+            if (w) pack(1, d, &w, own, (float[1]){0});
+            if (a->fixed)
+                fixed_token(a, t, scratch, stream);
+            else
+                many_token(a, t, scratch, w ? own : a->query, sum, stream);
         }
     }
     if (a->stream) vec_fence();

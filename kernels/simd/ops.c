@@ -6,11 +6,17 @@
 #define DECLARE(name) ar_pass_fn AR_SIMD(name)
 DECLARE(add);
 DECLARE(attend);
+DECLARE(answer);
 DECLARE(merge);
 DECLARE(gate);
 DECLARE(streams);
 DECLARE(attend_back);
 
 extern const ar_ops AR_SIMD(ops);
-const ar_ops AR_SIMD(ops) = {AR_SIMD(add),  AR_SIMD(attend),  AR_SIMD(merge),
-                             AR_SIMD(gate), AR_SIMD(streams), AR_SIMD(attend_back)};
+const ar_ops AR_SIMD(ops) = {.add = AR_SIMD(add),
+                             .attend = AR_SIMD(attend),
+                             .answer = AR_SIMD(answer),
+                             .merge = AR_SIMD(merge),
+                             .gate = AR_SIMD(gate),
+                             .streams = AR_SIMD(streams),
+                             .attend_back = AR_SIMD(attend_back)};

@@ -16,10 +16,10 @@ static inline size_t ar_row_stride(size_t d) {
     return (d + 15) / 16 * 16 + 16;
 }
 
-/* A pass's scratch: twice TILE rows, the queries' rows and two more, as many sums, then max
- * and sum for every BATCH queries. */
+/* A pass's scratch: twice TILE rows, the queries' rows in whole batches, as many sums and two
+ * more, then max and sum for every BATCH queries. */
 static inline size_t ar_scratch_parts(size_t d, size_t queries) {
-    return (2 * TILE + 2 * queries + 2) * ar_row_stride(d);
+    return (2 * TILE + (queries + BATCH - 1) / BATCH * BATCH + queries + 2) * ar_row_stride(d);
 }
 static inline size_t ar_scratch_floats(size_t d, size_t queries) {
     return ar_scratch_parts(d, queries) + (queries + BATCH - 1) / BATCH * BATCH * 2;

@@ -66,7 +66,13 @@ INLINE vec vec_fma(vec a, vec b, vec c) {
 }
 
 INLINE vec vec_all(float x) {
-    return (vec){0} + x;
+#ifdef AR_AVX512
+    return (vec)_mm512_set1_ps(x);
+#elif defined AR_AVX2
+    return (vec)_mm256_set1_ps(x);
+#else
+    return (vec){x, x, x, x};
+#endif
 }
 /* mask ? a : b, the mask being all ones or zeros in each lane. */
 INLINE vec vec_pick(ivec mask, vec a, vec b) {
