@@ -102,9 +102,25 @@ typedef struct {
     ar_variant variant;
 } ar_attend_back;
 
+/* STREAM-type kernels (measure/roof.h) on n floats, n a multiple of 16, arrays aligned to 64
+ * bytes; stream: with non-temporal stores. Returns the sum, else 0. */
+typedef enum {
+    AR_ROOF_SUM,    /* s += a        1 read, 0 writes */
+    AR_ROOF_FILL,   /* c = 3         0 reads, 1 write */
+    AR_ROOF_COPY,   /* c = a         1 read, 1 write */
+    AR_ROOF_SCALE,  /* c = 3 a       1 read, 1 write */
+    AR_ROOF_UPDATE, /* c = c + a     2 reads, 1 write, in place: no line is read for nothing */
+    AR_ROOF_ADD,    /* c = a + b     2 reads, 1 write */
+    AR_ROOF_TRIAD,  /* c = a + 3 b   2 reads, 1 write */
+    AR_ROOF_KERNELS
+} ar_roof_kernel;
+typedef double ar_roof_fn(ar_roof_kernel kernel, bool stream, size_t n, const float *a,
+                          const float *b, float *c);
+
 /* The kernels of one instruction set and storage type. */
 typedef struct {
     ar_pass_fn *add, *attend, *answer, *merge, *gate, *streams, *attend_back;
+    ar_roof_fn *roof; /* NULL but for fp32 */
 } ar_ops;
 
 const ar_ops *ar_ops_find(ar_isa isa, ar_dtype dtype);

@@ -41,6 +41,19 @@ static double exact_B(const ar_case *c, const ar_counts *counts) {
 
 /* ---- size ---- */
 
+/* Buffers for the layers' outputs, as many as make the whole too big for the caches, if
+ * memory has room for them. */
+static size_t outputs_of(const ar_case *c, double needed_B, double free_B) {
+    ar_case more = *c;
+    more.outputs = 1;
+    const double one = ar_subject_B(&more);
+    more.outputs = 2;
+    const double each = ar_subject_B(&more) - one;
+    const double wanted = 1 + ceil(fmax(0, needed_B - one) / each);
+    const double fits = 1 + floor(fmax(0, free_B - one) / each);
+    return (size_t)fmin(fmin(wanted, fits), (double)c->layers);
+}
+
 static bool check_size(const ar_case *c, const ar_bench_options *options, const ar_host *host,
                        ar_bench_row *row) {
     char text[AR_TEXT_MAX];
@@ -217,5 +230,9 @@ void ar_bench_case(const ar_case *c, const ar_bench_options *options, const ar_h
         return;
     }
     row->roof_set_bytes = roof_set_B(c, options, host);
-    if (check_size(c, options, host, row)) measure(c, &counts, options, host, row);
+    ar_case spread = *c;
+    const double needed = CACHES * ar_host_cache_B(host, c->threads);
+    const double room = 0.9 * ar_memory_available_B() - row->roof_set_bytes;
+    if (!options->allow_cached) spread.outputs = outputs_of(c, needed, room);
+    if (check_size(&spread, options, host, row)) measure(&spread, &counts, options, host, row);
 }

@@ -7,16 +7,13 @@
 #include "clock.h"
 #include "pages.h"
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
-
 enum { LINE = 16 }; /* floats of a cache line */
 
 const ar_roof_about ar_roof_table[AR_ROOF_KERNELS] = {
-    [AR_ROOF_SUM] = {"sum", 1, 0, false},    [AR_ROOF_COPY] = {"copy", 1, 1, true},
-    [AR_ROOF_SCALE] = {"scale", 1, 1, true}, [AR_ROOF_UPDATE] = {"update", 2, 1, false},
-    [AR_ROOF_ADD] = {"add", 2, 1, true},     [AR_ROOF_TRIAD] = {"triad", 2, 1, true},
+    [AR_ROOF_SUM] = {"sum", 1, 0, false},       [AR_ROOF_FILL] = {"fill", 0, 1, true},
+    [AR_ROOF_COPY] = {"copy", 1, 1, true},      [AR_ROOF_SCALE] = {"scale", 1, 1, true},
+    [AR_ROOF_UPDATE] = {"update", 2, 1, false}, [AR_ROOF_ADD] = {"add", 2, 1, true},
+    [AR_ROOF_TRIAD] = {"triad", 2, 1, true},
 };
 
 bool ar_roof_has_stream(void) {
@@ -27,78 +24,6 @@ bool ar_roof_has_stream(void) {
 #endif
 }
 
-/* A line of c from a line of results; stream and the kernel are literals at every call. */
-static inline void put(float *restrict c, const float *restrict x, bool stream) {
-#if defined(__SSE2__)
-    if (stream) {
-        for (size_t k = 0; k < LINE; k += 4)
-            _mm_stream_ps(c + k, _mm_loadu_ps(x + k));
-        return;
-    }
-#endif
-    (void)stream;
-    for (size_t k = 0; k < LINE; k++)
-        c[k] = x[k];
-}
-
-static inline void run_lines(ar_roof_kernel kernel, bool stream, size_t n, const float *a,
-                             const float *b, float *c) {
-    for (size_t j = 0; j < n; j += LINE) {
-        float x[LINE];
-        for (size_t k = 0; k < LINE; k++)
-            x[k] = kernel == AR_ROOF_COPY     ? a[j + k]
-                   : kernel == AR_ROOF_SCALE  ? 3.0f * a[j + k]
-                   : kernel == AR_ROOF_UPDATE ? c[j + k] + a[j + k]
-                   : kernel == AR_ROOF_ADD    ? a[j + k] + b[j + k]
-                                              : a[j + k] + 3.0f * b[j + k];
-        put(c + j, x, stream);
-        __asm__ volatile("" ::: "memory"); /* no memcpy in its place */
-    }
-}
-
-static double run_sum(size_t n, const float *a) {
-    enum { WIDE = 4 * LINE };
-    float lane[WIDE] = {0};
-    size_t j = 0;
-    for (; j + WIDE <= n; j += WIDE)
-        for (size_t k = 0; k < WIDE; k++)
-            lane[k] += a[j + k];
-    for (; j < n; j++)
-        lane[j % WIDE] += a[j];
-    double sum = 0;
-    for (size_t k = 0; k < WIDE; k++)
-        sum += (double)lane[k];
-    return sum;
-}
-
-static void run_part(ar_roof_kernel kernel, bool stream, size_t n, const float *a, const float *b,
-                     float *c) {
-    switch (kernel) {
-    case AR_ROOF_COPY:
-        stream ? run_lines(AR_ROOF_COPY, true, n, a, b, c)
-               : run_lines(AR_ROOF_COPY, false, n, a, b, c);
-        return;
-    case AR_ROOF_SCALE:
-        stream ? run_lines(AR_ROOF_SCALE, true, n, a, b, c)
-               : run_lines(AR_ROOF_SCALE, false, n, a, b, c);
-        return;
-    case AR_ROOF_UPDATE:
-        run_lines(AR_ROOF_UPDATE, false, n, a, b, c);
-        return;
-    case AR_ROOF_ADD:
-        stream ? run_lines(AR_ROOF_ADD, true, n, a, b, c)
-               : run_lines(AR_ROOF_ADD, false, n, a, b, c);
-        return;
-    case AR_ROOF_TRIAD:
-        stream ? run_lines(AR_ROOF_TRIAD, true, n, a, b, c)
-               : run_lines(AR_ROOF_TRIAD, false, n, a, b, c);
-        return;
-    case AR_ROOF_SUM:
-    case AR_ROOF_KERNELS:
-        return;
-    }
-}
-
 /* First element of part i of `parts`, whole lines. */
 static size_t part(size_t n, size_t i, size_t parts) {
     return n / LINE * i / parts * LINE;
@@ -106,17 +31,12 @@ static size_t part(size_t n, size_t i, size_t parts) {
 
 double ar_roof_run(ar_roof_kernel kernel, bool stream, size_t threads, size_t n, const float *a,
                    const float *b, float *c) {
+    const ar_ops *const kernels = ar_ops_find(AR_ISA_AUTO, AR_FP32);
     double sum = 0;
 #pragma omp parallel for num_threads((int)threads) schedule(static, 1) reduction(+ : sum)
     for (size_t i = 0; i < threads; i++) {
         const size_t from = part(n, i, threads), count = part(n, i + 1, threads) - from;
-        if (kernel == AR_ROOF_SUM)
-            sum += run_sum(count, a + from);
-        else
-            run_part(kernel, stream, count, a + from, b + from, c + from);
-#if defined(__SSE2__)
-        _mm_sfence();
-#endif
+        sum += kernels->roof(kernel, stream, count, a + from, b + from, c + from);
     }
     return sum;
 }

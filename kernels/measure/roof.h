@@ -10,16 +10,7 @@
 #include <stddef.h>
 
 #include "err.h"
-
-typedef enum {
-    AR_ROOF_SUM,    /* s += a        1 read, 0 writes */
-    AR_ROOF_COPY,   /* c = a         1 read, 1 write */
-    AR_ROOF_SCALE,  /* c = s a       1 read, 1 write */
-    AR_ROOF_UPDATE, /* c = c + a     2 reads, 1 write, in place: no line is read for nothing */
-    AR_ROOF_ADD,    /* c = a + b     2 reads, 1 write */
-    AR_ROOF_TRIAD,  /* c = a + s b   2 reads, 1 write */
-    AR_ROOF_KERNELS
-} ar_roof_kernel;
+#include "pass.h"
 
 typedef struct {
     const char *name; /* "triad" */

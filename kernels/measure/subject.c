@@ -18,6 +18,7 @@ const char *const ar_phase_names[] = {"all", "1", "2", NULL};
 typedef struct {
     ar_depth depth;
     void *memory;   /* owned: all vectors of depth */
+    char *v;        /* in it: the layers' outputs */
     float *numbers; /* owned: statistics, scratch and coefficients */
     void *source[];
 } walker;
@@ -112,14 +113,18 @@ static size_t sources(const ar_case *c) {
     return block == 0 ? 1 : (c->layers + block - 1) / block + 1;
 }
 
-/* Bytes of a vector, in whole cache lines; vectors: sources, h, v, and gates or phase 1's
- * outputs. */
+/* Bytes of a vector, in whole cache lines; vectors: sources, h, gates or phase 1's outputs,
+ * and the layers' outputs. */
 static size_t vector_B(const ar_case *c) {
     return (c->tokens * c->width * ar_store_B(c->store) + 63) / 64 * 64;
 }
 
+static size_t outputs(const ar_case *c) {
+    return c->outputs > 0 ? c->outputs : 1;
+}
+
 static size_t vectors(const ar_case *c) {
-    return sources(c) + 2 + (has_outputs(c) ? c->block : 0) + ar_case_has_gates(c);
+    return sources(c) + 1 + (has_outputs(c) ? c->block : 0) + ar_case_has_gates(c) + outputs(c);
 }
 
 double ar_subject_B(const ar_case *c) {
@@ -163,15 +168,16 @@ static walker *walker_open(const ar_case *c, const float *query) {
     for (size_t i = 0; i < n; i++)
         w->source[i] = at + i * size;
     w->depth.h = at + n * size;
-    w->depth.v = at + (n + 1) * size;
+    w->v = at + (vectors(c) - outputs(c)) * size;
+    w->depth.v = w->v;
     w->depth.scratch = w->numbers + 2 * statistics;
     float *const mixes = w->depth.scratch + scratch;
     ar_coefficients_fill(c, mixes, mixes + mix);
     w->depth.mix = mixes;
     w->depth.bias = mixes + mix;
-    if (ar_case_has_gates(c)) w->depth.gate = at + (n + 2) * size;
+    if (ar_case_has_gates(c)) w->depth.gate = at + (n + 1) * size;
     if (group) {
-        w->depth.o = at + (n + 2) * size;
+        w->depth.o = at + (n + 1) * size;
         w->depth.max = w->numbers;
         w->depth.sum = w->numbers + statistics;
     }
@@ -228,7 +234,9 @@ void ar_subject_close(ar_subject *subject) {
 /* ---- a repetition ---- */
 
 /* As ar_chunk_forward, with f_l and, if asked, a phase left out. */
-static void walk(const ar_mechanism *mechanism, ar_depth *depth, ar_phase phase) {
+static void walk(const ar_mechanism *mechanism, const ar_case *c, walker *w) {
+    ar_depth *const depth = &w->depth;
+    const ar_phase phase = c->phase;
     const bool grouped = mechanism->id == AR_FULL || mechanism->id == AR_BLOCK;
     const size_t block = grouped ? depth->block : 0;
     for (size_t first = 1; first <= depth->layers;) {
@@ -237,6 +245,7 @@ static void walk(const ar_mechanism *mechanism, ar_depth *depth, ar_phase phase)
         if (phase != AR_PHASE_2) mechanism->start(depth, first, last);
         for (size_t l = first; phase != AR_PHASE_1 && l <= last; l++) {
             mechanism->input(depth, l);
+            depth->v = w->v + l % outputs(c) * vector_B(c);
             mechanism->output(depth, l);
         }
         if (phase != AR_PHASE_1) mechanism->finish(depth, last);
@@ -245,7 +254,7 @@ static void walk(const ar_mechanism *mechanism, ar_depth *depth, ar_phase phase)
 }
 
 void ar_subject_run(ar_subject *subject) {
-    walk(subject->mechanism, &subject->walker->depth, subject->about.phase);
+    walk(subject->mechanism, &subject->about, subject->walker);
 }
 
 bool ar_subject_poison(ar_subject *subject, size_t source) {

@@ -25,6 +25,8 @@ typedef struct {
     ar_phase phase;
     size_t layers, block, tokens, width, streams; /* L, S, T, d, m */
     size_t threads; /* tokens are divided among them; at most tokens */
+    size_t outputs; /* buffers in turn for the layers' outputs, as the layers of a model leave
+                       them all over its memory; 0: 1 */
 } ar_case;
 
 /* Has the mechanism several forms? And is this one of them? */

@@ -12,7 +12,7 @@
 #include "weigh.h"
 
 enum {
-    CHUNK = 64,                  /* elements; even */
+    CHUNK = 128,                 /* elements, at most; even */
     LANES = BATCH / VL,          /* vectors of a batch of queries */
     CHAINS = 2,                  /* sums of a logit */
     DOT_ROWS = VL == 16 ? 8 : 4, /* rows whose logits stay in registers */

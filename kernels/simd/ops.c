@@ -12,6 +12,8 @@ DECLARE(gate);
 DECLARE(streams);
 DECLARE(attend_back);
 
+ar_roof_fn AR_SIMD(roof);
+
 extern const ar_ops AR_SIMD(ops);
 const ar_ops AR_SIMD(ops) = {.add = AR_SIMD(add),
                              .attend = AR_SIMD(attend),
@@ -19,4 +21,8 @@ const ar_ops AR_SIMD(ops) = {.add = AR_SIMD(add),
                              .merge = AR_SIMD(merge),
                              .gate = AR_SIMD(gate),
                              .streams = AR_SIMD(streams),
-                             .attend_back = AR_SIMD(attend_back)};
+                             .attend_back = AR_SIMD(attend_back),
+#ifndef AR_STORE_BF16
+                             .roof = AR_SIMD(roof),
+#endif
+};

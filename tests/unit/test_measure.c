@@ -89,7 +89,7 @@ static bool kernel_right(ar_roof_kernel kernel, bool stream, size_t threads, siz
     const double got = right ? ar_roof_run(kernel, stream, threads, n, a, b, c) : 0;
     for (size_t i = 0; right && i < n; i++) {
         const float x = a[i];
-        const float want[] = {7, x, 3 * x, 7 + x, x + 2, x + 6};
+        const float want[] = {7, 3, x, 3 * x, 7 + x, x + 2, x + 6};
         right = c[i] == want[kernel];
     }
     free(a);
@@ -120,6 +120,8 @@ static void test_roof(tap *tap_now) {
     ar_roof_choose(&roof, 1, 1);
     OK(ar_roof_table[roof.kernel].reads == 1, "1 to 1: copy or scale");
     ar_roof_repeat(&roof);
+    ar_roof_choose(&roof, 1, 8);
+    OK(roof.kernel == AR_ROOF_FILL, "1 to 8: write-only");
     ar_roof_close(&roof);
     const double peak = ar_peak_flops(1);
     OK(peak > 1e8 && peak < 1e13, "peak: %.3g flop/s", peak);

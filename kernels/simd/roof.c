@@ -1,0 +1,56 @@
+/* The STREAM-type kernels, fp32 (measure/roof.h): no arithmetic to speak of. */
+
+#include "../pass.h"
+#include "vec.h"
+
+#ifndef AR_STORE_BF16
+/* kernel and stream are literals at every call. */
+INLINE void lines(ar_roof_kernel kernel, bool stream, size_t n, const float *a, const float *b,
+                  float *c) {
+    const vec three = vec_all(3.0f);
+    for (size_t j = 0; j < n; j += VL) {
+        vec x = three;
+        if (kernel == AR_ROOF_UPDATE) x = vec_get(c + j, VL) + vec_get(a + j, VL);
+        if (kernel == AR_ROOF_COPY) x = vec_get(a + j, VL);
+        if (kernel == AR_ROOF_SCALE) x = three * vec_get(a + j, VL);
+        if (kernel == AR_ROOF_ADD) x = vec_get(a + j, VL) + vec_get(b + j, VL);
+        if (kernel == AR_ROOF_TRIAD) x = vec_fma(three, vec_get(b + j, VL), vec_get(a + j, VL));
+        vec_write(c + j, x, VL, stream);
+        __asm__ volatile("" ::: "memory"); /* no memcpy or memset in its place */
+    }
+}
+
+static double sum(size_t n, const float *a) {
+    enum { CHAINS = 4 };
+    vec s[CHAINS] = {{0}};
+    size_t j = 0;
+    for (; j + CHAINS * VL <= n; j += CHAINS * VL)
+        for (size_t k = 0; k < CHAINS; k++)
+            s[k] += vec_get(a + j + k * VL, VL);
+    for (; j < n; j += VL)
+        s[0] += vec_get(a + j, VL);
+    return (double)vec_sum((s[0] + s[1]) + (s[2] + s[3]));
+}
+
+double AR_SIMD(roof)(ar_roof_kernel kernel, bool stream, size_t n, const float *a, const float *b,
+                     float *c) {
+#define CASE(kernel)                                                                               \
+    case kernel:                                                                                   \
+        stream ? lines(kernel, true, n, a, b, c) : lines(kernel, false, n, a, b, c);               \
+        break
+    switch (kernel) {
+        CASE(AR_ROOF_FILL);
+        CASE(AR_ROOF_COPY);
+        CASE(AR_ROOF_SCALE);
+        CASE(AR_ROOF_UPDATE);
+        CASE(AR_ROOF_ADD);
+        CASE(AR_ROOF_TRIAD);
+    case AR_ROOF_SUM:
+    case AR_ROOF_KERNELS:
+        return sum(n, a);
+    }
+#undef CASE
+    vec_fence();
+    return 0;
+}
+#endif
