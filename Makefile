@@ -18,6 +18,7 @@ COMMIT := $(shell git describe --always --abbrev=12 --dirty=+ --exclude "*" 2>/d
 has = $(shell echo '\#include <$(1)>' | $(CC) -E - >/dev/null 2>&1 && echo yes)
 HAVE_SIMGRID := $(if $(call has,simgrid/engine.h),$(shell command -v $(SMPICC)))
 HAVE_PAPI := $(call has,papi.h)
+HAVE_SDE := $(call has,sde_lib.h)
 HAVE_MPI := $(shell command -v $(MPICC))
 HAVE_VALGRIND := $(call has,valgrind/callgrind.h)
 
@@ -32,7 +33,7 @@ march_v4 := -march=x86-64-v4 -mprefer-vector-width=512
 
 override CPPFLAGS += -D_POSIX_C_SOURCE=200809L -I$(B) \
   $(if $(HAVE_SIMGRID),-DHAVE_SIMGRID) $(if $(HAVE_PAPI),-DHAVE_PAPI) $(if $(HAVE_VALGRIND),-DHAVE_VALGRIND) \
-  $(if $(X86),-DAR_HAVE_X86)
+  $(if $(HAVE_SDE),-DHAVE_SDE) $(if $(X86),-DAR_HAVE_X86)
 FLAGS = -std=c17 -ffp-contract=off $(CFLAGS) $(WARN) $(SAN) -fPIC $(OPENMP) -MMD -MP
 
 # What each folder may see.
@@ -55,7 +56,7 @@ obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 simd_obj := $(foreach i,$(ISAS),$(foreach t,fp32 bf16,\
   $(patsubst kernels/simd/%.c,$(B)/obj/kernels/simd/%.$(i)_$(t).o,$(wildcard kernels/simd/*.c))))
 LIB := $(B)/libattnres.a
-LIBS := -lopenblas -lhwloc -lm $(OPENMP)
+LIBS := -lopenblas -lhwloc $(if $(HAVE_SDE),-lsde) -lm $(OPENMP)
 FRONT_LIBS := $(LIBS) $(if $(HAVE_PAPI),-lpapi) $(if $(HAVE_SIMGRID),-lsimgrid)
 
 platforms := $(patsubst topologies/presets/%.ini,$(B)/platforms/%.xml,$(wildcard topologies/presets/*.ini))
@@ -65,6 +66,7 @@ all: $(programs) $(platforms) ## build attnres and its rank programs in build/
 	@$(if $(HAVE_MPI),:,echo "without Open MPI: no 'attnres run' (Debian: apt install libopenmpi-dev openmpi-bin)")
 	@$(if $(HAVE_SIMGRID),:,echo "without SimGrid: no 'attnres sim', no bounds over a platform (Debian: apt install simgrid libsimgrid-dev)")
 	@$(if $(HAVE_PAPI),:,echo "without PAPI: 'attnres topo' cannot probe hardware counters (Debian: apt install libpapi-dev)")
+	@$(if $(HAVE_SDE),:,echo "without libsde: PAPI's tools cannot read what kernels move (Debian: apt install libpapi-dev)")
 	@$(if $(HAVE_VALGRIND),:,echo "without valgrind: no 'attnres bench --traffic cachesim' (Debian: apt install valgrind)")
 
 help: ## list the targets

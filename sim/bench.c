@@ -184,6 +184,7 @@ static void measure(const ar_case *c, const ar_counts *counts, const ar_bench_op
     if (ar_subject_open(c, &subject, &err) != AR_OK) {
         ar_bench_row_fail(row, err.text);
     } else {
+        ar_subject_publish(subject, &options->sde);
         if (options->poison >= 0 && !ar_subject_poison(subject, (size_t)options->poison))
             ar_bench_row_fail(row, "--poison: the mechanism has no such source");
         if (measure_time(c, counts, options, subject, row, &err) != AR_OK)

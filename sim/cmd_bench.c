@@ -15,7 +15,9 @@ static void help(void) {
            "output head left out: time, share of the memory roof of the same minutes (STREAM-type\n"
            "kernels, run in turn with the subject), memory traffic by the paper's count, by the\n"
            "exact count, of the best fused kernels, and measured. Elements are of d, per token\n"
-           "and layer. LISTs are values with commas between: every combination is measured.\n\n"
+           "and layer. LISTs are values with commas between: every combination is measured.\n"
+           "Programs that use PAPI in this process can read what the kernels move, by the exact\n"
+           "count: sde:::attnres::LOADED_BYTES, STORED_BYTES, PASSES (needs libsde, part of PAPI).\n\n"
            "Options:\n");
     ar_fields_help(&ar_bench_fields, stdout);
 }
@@ -67,7 +69,8 @@ static ar_bench_options options_of(const ar_bench_asked *asked) {
                               .allow_cached = asked->allow_cached,
                               .bind = asked->bind,
                               .poison = asked->poison,
-                              .roof_set_B = asked->roof_set};
+                              .roof_set_B = asked->roof_set,
+                              .sde = ar_sde_open()};
 }
 
 static ar_status measure_all(const ar_bench_asked *asked, const ar_bench_sweep *sweep,

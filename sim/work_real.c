@@ -6,6 +6,7 @@
 
 #include "clock.h"
 #include "layer.h"
+#include "sde.h"
 
 struct ar_real {
     const ar_point *point;
@@ -19,6 +20,7 @@ struct ar_real {
     float **output;    /* [M], NULL except on the last chunk's rank */
     float *scratch;    /* of a layer function */
     ar_depth depth;    /* its buffers; source is set per compute */
+    ar_sde sde;        /* events in which computes count what they move */
     double *forward_s; /* the caller's; charged where the engine simulates */
 };
 
@@ -132,7 +134,11 @@ static void compute(void *self, const ar_action *action, ar_progress_fn *progres
                           (size_t)action->microbatch, (unsigned long)real->point->seed);
     }
     layer_call call = {real, progress, user};
+    ar_ledger moved = {0, 0, 0};
+    real->depth.ledger = &moved;
     const void *out = run_chunk(real, action->chunk, source, &call);
+    real->depth.ledger = NULL;
+    ar_sde_add(&real->sde, &moved, real->vector * sizeof(float));
     if (out) memcpy(real->output[action->microbatch], out, real->vector * sizeof(float));
     if (out && real->layout->block == 0) { /* the stream ends here */
         free(source[0]);
@@ -222,6 +228,7 @@ ar_status ar_real_open(const ar_point *point, const ar_layout *layout, int32_t r
         .vector = (size_t)point->tokens * width,
         .sources = table_rows(layout),
         .forward_s = forward_s,
+        .sde = ar_sde_open(),
         .depth = {.tokens = (size_t)point->tokens,
                   .width = width,
                   .layers = (size_t)point->layers,

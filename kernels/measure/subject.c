@@ -26,6 +26,8 @@ struct ar_subject {
     const ar_mechanism *mechanism;
     float *query; /* owned */
     walker *walker;
+    ar_ledger ledger; /* not yet published */
+    ar_sde sde;
 };
 
 static bool attends(const ar_case *c) {
@@ -213,8 +215,13 @@ ar_status ar_subject_open(const ar_case *c, ar_subject **subject, ar_err *err) {
         ar_subject_run(s);
         s->about.phase = AR_PHASE_2;
     }
+    s->walker->depth.ledger = &s->ledger;
     *subject = s;
     return AR_OK;
+}
+
+void ar_subject_publish(ar_subject *subject, const ar_sde *sde) {
+    subject->sde = *sde;
 }
 
 void ar_subject_close(ar_subject *subject) {
@@ -244,7 +251,10 @@ static void walk(const ar_mechanism *mechanism, ar_depth *depth, ar_phase phase)
 }
 
 void ar_subject_run(ar_subject *subject) {
-    walk(subject->mechanism, &subject->walker->depth, subject->about.phase);
+    const ar_case *const c = &subject->about;
+    walk(subject->mechanism, &subject->walker->depth, c->phase);
+    ar_sde_add(&subject->sde, &subject->ledger, c->tokens * c->width * ar_store_B(c->store));
+    subject->ledger = (ar_ledger){0};
 }
 
 bool ar_subject_poison(ar_subject *subject, size_t source) {

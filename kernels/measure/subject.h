@@ -9,6 +9,7 @@
 
 #include "err.h"
 #include "mechanism.h"
+#include "sde.h"
 
 typedef enum { AR_STORE_FP32, AR_STORE_BF16 } ar_store;
 typedef enum { AR_FORWARD, AR_BACKWARD } ar_direction;
@@ -51,6 +52,9 @@ typedef struct ar_subject ar_subject;
 /* Buffers with random contents, touched first by the threads that use them. */
 ar_status ar_subject_open(const ar_case *c, ar_subject **subject, ar_err *err);
 void ar_subject_close(ar_subject *subject);
+
+/* Count what later repetitions move in these events, after each one. */
+void ar_subject_publish(ar_subject *subject, const ar_sde *sde);
 
 /* One repetition: all layers, not the head. Layer outputs are what stands in the buffers.
  * Partial sums grow by a block's outputs with every repetition. */
