@@ -16,8 +16,8 @@ static void help(void) {
            "kernels, run in turn with the subject), memory traffic by the paper's count, by the\n"
            "exact count, of the best fused kernels, and measured. Elements are of d, per token\n"
            "and layer. LISTs are values with commas between: every combination is measured.\n"
-           "Programs that use PAPI in this process can read what the kernels move, by the exact\n"
-           "count: sde:::attnres::LOADED_BYTES, STORED_BYTES, PASSES (needs libsde, part of PAPI).\n\n"
+           "A PAPI tool in this process can read what the kernels move, by the exact count:\n"
+           "sde:::attnres::LOADED_BYTES, STORED_BYTES, PASSES (needs libsde, part of PAPI).\n\n"
            "Options:\n");
     ar_fields_help(&ar_bench_fields, stdout);
 }
