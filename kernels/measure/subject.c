@@ -39,6 +39,12 @@ static bool has_outputs(const ar_case *c) {
     return attends(c) && (c->form == AR_TWO_PHASE || c->form == AR_AUTO);
 }
 
+/* Vectors at depth's o: phase 1's outputs, or what unfused mHC adds up. */
+static size_t outputs(const ar_case *c) {
+    if (c->mechanism == AR_MHC && c->form == AR_UNFUSED) return 2 * c->streams;
+    return has_outputs(c) ? c->block : 0;
+}
+
 bool ar_subject_has_forms(ar_mechanism_id mechanism) {
     const ar_mechanism *first = NULL;
     for (int form = 0; ar_form_names[form]; form++) {
@@ -113,14 +119,13 @@ static size_t sources(const ar_case *c) {
     return block == 0 ? 1 : (c->layers + block - 1) / block + 1;
 }
 
-/* Bytes of a vector, in whole cache lines; vectors: sources, h, v, and gates or phase 1's
- * outputs. */
+/* Bytes of a vector, in whole cache lines; vectors: sources, h, v, and gates or outputs. */
 static size_t vector_B(const ar_case *c) {
     return (c->tokens * c->width * ar_store_B(c->store) + 63) / 64 * 64;
 }
 
 static size_t vectors(const ar_case *c) {
-    return sources(c) + 2 + (has_outputs(c) ? c->block : 0) + ar_case_has_gates(c);
+    return sources(c) + 2 + outputs(c) + ar_case_has_gates(c);
 }
 
 double ar_subject_B(const ar_case *c) {
@@ -152,10 +157,13 @@ static walker *walker_open(const ar_case *c, const float *query) {
                           .threads = c->threads,
                           .stream = true};
     const size_t statistics = (group * c->tokens + 15) / 16 * 16;
+    const size_t parts = c->mechanism == AR_MHC && c->form == AR_UNFUSED ? c->tokens : 0;
+    const size_t numbers = parts * (c->streams + 2) * c->streams;
     const size_t scratch = (ar_depth_scratch(&w->depth) + 15) / 16 * 16;
     w->memory = aligned_alloc(64, size * vectors(c));
     const size_t mix = (ar_mix_count(c) + 15) / 16 * 16, bias = (ar_bias_count(c) + 15) / 16 * 16;
-    w->numbers = aligned_alloc(64, (2 * statistics + scratch + mix + bias + 16) * sizeof(float));
+    w->numbers = aligned_alloc(64, (2 * statistics + scratch + mix + bias + numbers + 31) / 16 *
+                                       16 * sizeof(float));
     if (!w->memory || !w->numbers) {
         walker_close(w);
         return NULL;
@@ -170,9 +178,10 @@ static walker *walker_open(const ar_case *c, const float *query) {
     ar_coefficients_fill(c, mixes, mixes + mix);
     w->depth.mix = mixes;
     w->depth.bias = mixes + mix;
+    w->depth.numbers = mixes + mix + bias;
     if (ar_case_has_gates(c)) w->depth.gate = at + (n + 2) * size;
+    w->depth.o = at + (n + 2) * size;
     if (group) {
-        w->depth.o = at + (n + 2) * size;
         w->depth.max = w->numbers;
         w->depth.sum = w->numbers + statistics;
     }

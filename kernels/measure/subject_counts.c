@@ -11,7 +11,9 @@ typedef struct {
 } cost;
 
 /* Work: a source costs 2d for its sum of squares and, for each query, 2d for the dot
- * product and 2d for the weighted sum; a merge 3d; an addition d. */
+ * product and 2d for the weighted sum; a merge 3d; an addition d. mHC: m + 2 projections of m
+ * streams, m sums of m, m products with v and additions, a read-out of m; sums of squares m,
+ * fused 2m, for the streams are looked at before and after the update. */
 
 /* Phase 1 of a segment of s layers over n sources. */
 static cost phase_1_cost(double n, double s) {
@@ -58,9 +60,9 @@ static cost segment(const ar_case *c, ar_form form, size_t first, size_t last) {
     }
     case AR_MHC: /* fused: the streams and v in, the streams and h out */
         if (form == AR_FUSED)
-            return (cost){(m + 1.0) * s + m, (m + 1.0) * s, s * (2.0 * m * m + 8.0 * m)};
+            return (cost){(m + 1.0) * s + m, (m + 1.0) * s, s * (4.0 * m * m + 11.0 * m)};
         /* m, m + 1, 2m, m + 1, 3m: see traffic.c */
-        return (cost){(5.0 * m + 1.0) * s, (3.0 * m + 1.0) * s, s * (2.0 * m * m + 8.0 * m)};
+        return (cost){(5.0 * m + 1.0) * s, (3.0 * m + 1.0) * s, s * (4.0 * m * m + 10.0 * m)};
     case AR_FULL:
         return full_cost(form, first, layers);
     case AR_BLOCK:

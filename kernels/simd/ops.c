@@ -10,7 +10,11 @@ DECLARE(merge);
 DECLARE(gate);
 DECLARE(streams);
 DECLARE(attend_back);
+DECLARE(coefficients);
+DECLARE(combine);
+DECLARE(sum);
 
 extern const ar_ops AR_SIMD(ops);
-const ar_ops AR_SIMD(ops) = {AR_SIMD(add),  AR_SIMD(attend),  AR_SIMD(merge),
-                             AR_SIMD(gate), AR_SIMD(streams), AR_SIMD(attend_back)};
+const ar_ops AR_SIMD(ops) = {AR_SIMD(add),          AR_SIMD(attend),  AR_SIMD(merge),
+                             AR_SIMD(gate),         AR_SIMD(streams), AR_SIMD(attend_back),
+                             AR_SIMD(coefficients), AR_SIMD(combine), AR_SIMD(sum)};

@@ -12,6 +12,9 @@ fails_with 2 'legal: all, or a list of standard, ' "$ATTNRES" bench --mechanism 
 fails_with 2 '--tokens 0: .*legal' "$ATTNRES" bench --tokens 0
 fails_with 2 '--width 8,x: |--width x: ' "$ATTNRES" bench --width 8,x
 fails_with 2 'none of these mechanisms has it' bench --mechanism block --form one-pass --phase 1
+ok "unfused mHC" bench --mechanism mhc --form unfused --tokens 64 --streams 2,4 --format csv
+is "$(cells out form streams exact_elements reason | tr '\t\n' ' ,')" "unfused 2 18 ,unfused 4 34 ," \
+    "8m + 2"
 fails_with 2 'did you mean' "$ATTNRES" bench --token 5
 
 fresh

@@ -10,7 +10,7 @@ elif case $ATTNRES in */asan/*) true ;; *) false ;; esac then
     skip "simulated traffic is the exact count" "a sanitizer does not run under valgrind"
 else
     # 6 layers in blocks of 4: a last block with a remainder. A vector is twice the cache.
-    capture "$ATTNRES" bench --layers 6 --block 4 --tokens 2048 --width 256 --traffic cachesim \
+    capture "$ATTNRES" bench --layers 6 --block 4 --tokens 1024 --width 512 --traffic cachesim \
         --roof-set 1MB --min-repetitions 1 --max-repetitions 1 --bind no --allow-cached yes \
         --format csv
     is "$status" "0" "bench --traffic cachesim"
