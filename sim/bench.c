@@ -22,6 +22,8 @@ static void describe(const ar_case *c, const ar_host *host, ar_bench_row *row) {
     snprintf(row->dtype, AR_TEXT_MAX, "%s", ar_store_names[c->store]);
     snprintf(row->direction, AR_TEXT_MAX, "%s", ar_direction_names[c->direction]);
     snprintf(row->phase, AR_TEXT_MAX, "%s", ar_phase_names[c->phase]);
+    snprintf(row->variant, AR_TEXT_MAX, "%s", ar_ablation_names[c->ablation]);
+    row->window = (int64_t)ar_case_window(c);
     snprintf(row->isa, AR_TEXT_MAX, "%s", host->isa);
     snprintf(row->processor, AR_TEXT_MAX, "%s", host->processor);
     row->layers = (int64_t)c->layers;

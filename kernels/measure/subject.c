@@ -26,7 +26,7 @@ struct ar_subject {
     const ar_mechanism *mechanism;
     float *query; /* owned */
     walker *walker;
-    ar_ledger ledger; /* not yet published */
+    ar_ledger ledger; /* of the last repetition */
     ar_sde sde;
 };
 
@@ -80,6 +80,8 @@ bool ar_subject_exists(const ar_case *c, const char **why) {
         *why = "the kernels have at most 16 streams";
     else if (c->phase != AR_PHASE_ALL && !(attends(c) && c->form == AR_TWO_PHASE))
         *why = "this form has no phases";
+    else if (!ar_subject_has_ablation(c->mechanism, c->form, c->ablation))
+        *why = "this mechanism and form has no such variant";
     return *why == NULL;
 }
 
@@ -154,6 +156,7 @@ static walker *walker_open(const ar_case *c, const float *query) {
                           .dtype = c->store == AR_STORE_FP32 ? AR_FP32 : AR_BF16,
                           .isa = AR_ISA_AUTO,
                           .streams = c->streams,
+                          .variant = ar_case_variant(c),
                           .threads = c->threads,
                           .stream = true};
     const size_t statistics = (group * c->tokens + 15) / 16 * 16;
@@ -229,6 +232,10 @@ ar_status ar_subject_open(const ar_case *c, ar_subject **subject, ar_err *err) {
     return AR_OK;
 }
 
+ar_ledger ar_subject_moved(const ar_subject *subject) {
+    return subject->ledger;
+}
+
 void ar_subject_publish(ar_subject *subject, const ar_sde *sde) {
     subject->sde = *sde;
 }
@@ -261,9 +268,9 @@ static void walk(const ar_mechanism *mechanism, ar_depth *depth, ar_phase phase)
 
 void ar_subject_run(ar_subject *subject) {
     const ar_case *const c = &subject->about;
+    subject->ledger = (ar_ledger){0};
     walk(subject->mechanism, &subject->walker->depth, c->phase);
     ar_sde_add(&subject->sde, &subject->ledger, c->tokens * c->width * ar_store_B(c->store));
-    subject->ledger = (ar_ledger){0};
 }
 
 bool ar_subject_poison(ar_subject *subject, size_t source) {
@@ -297,11 +304,19 @@ bool ar_subject_finite(const ar_subject *subject, char *why, size_t size) {
 typedef struct {
     const ar_case *about;
     const float *v;
-    float *h, *gate; /* gate: room for a layer's, or NULL */
+    float *h, *gate; /* gate: room for a layer's gates or queries, or NULL */
     void *gates;     /* the kernels' */
     size_t vector;
     ar_store store;
 } recorder;
+
+/* What layer l leaves to the next in the kernels' buffer of gates. */
+static void leave_gates(const recorder *r, size_t l) {
+    if (!r->gate) return;
+    ar_gate_fill(r->about, l, r->gate);
+    for (size_t j = 0; j < r->vector; j++)
+        put(r->store, r->gates, j, r->gate[j]);
+}
 
 static void record(void *user, size_t l, const void *h, void *v) {
     const recorder *r = user;
@@ -309,9 +324,7 @@ static void record(void *user, size_t l, const void *h, void *v) {
         r->h[(l - 1) * r->vector + j] = load(r->store, h, j);
         put(r->store, v, j, r->v[(l - 1) * r->vector + j]);
     }
-    if (r->gate) ar_gate_fill(r->about, l, r->gate);
-    for (size_t j = 0; r->gate && j < r->vector; j++)
-        put(r->store, r->gates, j, r->gate[j]);
+    leave_gates(r, l);
 }
 
 ar_status ar_subject_inputs(const ar_case *c, const float *x, const float *v, const float *query,
@@ -330,6 +343,7 @@ ar_status ar_subject_inputs(const ar_case *c, const float *x, const float *v, co
         for (size_t j = 0; j < vector; j++)
             put(c->store, w->source[i], j, x[j]);
     recorder r = {c, v, h, gate, w->depth.gate, vector, c->store};
+    leave_gates(&r, 0);
     ar_chunk_forward(mechanism, &w->depth, 1, c->layers, record, &r);
     const void *const out = mechanism->head(&w->depth);
     for (size_t j = 0; j < vector; j++)
