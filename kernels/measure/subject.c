@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bf16.h"
 #include "coefficients.h"
 #include "fill.h"
 
@@ -88,23 +89,15 @@ bool ar_subject_exists(const ar_case *c, const char **why) {
 /* ---- storage ---- */
 
 static float load(ar_store store, const void *x, size_t i) {
-    float value;
     if (store == AR_STORE_FP32) return ((const float *)x)[i];
-    const uint32_t bits = (uint32_t)((const uint16_t *)x)[i] << 16;
-    memcpy(&value, &bits, sizeof value);
-    return value;
+    return ar_bf16_widen(((const uint16_t *)x)[i]);
 }
 
-/* To bf16 by rounding to nearest, ties to even. */
 static void put(ar_store store, void *x, size_t i, float value) {
-    uint32_t bits;
-    if (store == AR_STORE_FP32) {
+    if (store == AR_STORE_FP32)
         ((float *)x)[i] = value;
-        return;
-    }
-    memcpy(&bits, &value, sizeof bits);
-    bits = isnan(value) ? bits | 0x400000 : bits + 0x7fff + (bits >> 16 & 1);
-    ((uint16_t *)x)[i] = (uint16_t)(bits >> 16);
+    else
+        ((uint16_t *)x)[i] = ar_bf16_narrow(value);
 }
 
 float ar_store_round(ar_store store, float value) {
