@@ -18,6 +18,7 @@ COMMIT := $(shell git describe --always --abbrev=12 --dirty=+ --exclude "*" 2>/d
 has = $(shell echo '\#include <$(1)>' | $(CC) -E - >/dev/null 2>&1 && echo yes)
 HAVE_SIMGRID := $(if $(call has,simgrid/engine.h),$(shell command -v $(SMPICC)))
 HAVE_PAPI := $(call has,papi.h)
+HAVE_SDE := $(call has,sde_lib.h)
 HAVE_MPI := $(shell command -v $(MPICC))
 HAVE_VALGRIND := $(call has,valgrind/callgrind.h)
 
@@ -32,7 +33,7 @@ march_v4 := -march=x86-64-v4 -mprefer-vector-width=512
 
 override CPPFLAGS += -D_POSIX_C_SOURCE=200809L -I$(B) \
   $(if $(HAVE_SIMGRID),-DHAVE_SIMGRID) $(if $(HAVE_PAPI),-DHAVE_PAPI) $(if $(HAVE_VALGRIND),-DHAVE_VALGRIND) \
-  $(if $(X86),-DAR_HAVE_X86)
+  $(if $(HAVE_SDE),-DHAVE_SDE) $(if $(X86),-DAR_HAVE_X86)
 FLAGS = -std=c17 -ffp-contract=off $(CFLAGS) $(WARN) $(SAN) -fPIC $(OPENMP) -MMD -MP
 
 # What each folder may see.
@@ -55,7 +56,7 @@ obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 simd_obj := $(foreach i,$(ISAS),$(foreach t,fp32 bf16,\
   $(patsubst kernels/simd/%.c,$(B)/obj/kernels/simd/%.$(i)_$(t).o,$(wildcard kernels/simd/*.c))))
 LIB := $(B)/libattnres.a
-LIBS := -lopenblas -lhwloc -lm $(OPENMP)
+LIBS := -lopenblas -lhwloc $(if $(HAVE_SDE),-lsde) -lm $(OPENMP)
 FRONT_LIBS := $(LIBS) $(if $(HAVE_PAPI),-lpapi) $(if $(HAVE_SIMGRID),-lsimgrid)
 
 platforms := $(patsubst topologies/presets/%.ini,$(B)/platforms/%.xml,$(wildcard topologies/presets/*.ini))
@@ -65,10 +66,11 @@ all: $(programs) $(platforms) ## build attnres and its rank programs in build/
 	@$(if $(HAVE_MPI),:,echo "without Open MPI: no 'attnres run' (Debian: apt install libopenmpi-dev openmpi-bin)")
 	@$(if $(HAVE_SIMGRID),:,echo "without SimGrid: no 'attnres sim', no bounds over a platform (Debian: apt install simgrid libsimgrid-dev)")
 	@$(if $(HAVE_PAPI),:,echo "without PAPI: 'attnres topo' cannot probe hardware counters (Debian: apt install libpapi-dev)")
+	@$(if $(HAVE_SDE),:,echo "without libsde: PAPI's tools cannot read what kernels move (Debian: apt install libpapi-dev)")
 	@$(if $(HAVE_VALGRIND),:,echo "without valgrind: no 'attnres bench --traffic cachesim' (Debian: apt install valgrind)")
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
 
 $(B)/version.h: FORCE
 	@mkdir -p $(@D)
@@ -147,7 +149,7 @@ bench: all ## how fast the simulator and the planner are
 	@tests/bench.sh $(B)
 
 c_files = $(shell git ls-files '*.c' '*.h')
-lint: ## formatting, warnings as errors under gcc and clang, static analysis, scripts
+lint: ## formatting, warnings as errors under gcc and clang, static analysis, scripts, aarch64
 	@clang-format --dry-run -Werror $(c_files)
 	@shellcheck .ci/run .ci/deps.sh $$(git ls-files '*.sh')
 	@cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,portability,performance \
@@ -155,6 +157,17 @@ lint: ## formatting, warnings as errors under gcc and clang, static analysis, sc
 	  -Isim -Isim/base -Ikernels -Ikernels/measure -Itopologies -Ireports -I$(B) sim kernels topologies reports
 	@$(MAKE) --no-print-directory $(JOBS) B=$(B)/lint-gcc CC=gcc CFLAGS='-O1 -Werror' all unit
 	@$(MAKE) --no-print-directory $(JOBS) B=$(B)/lint-clang CC=clang CFLAGS='-O1 -Werror' all unit
+	@$(MAKE) --no-print-directory aarch64
+
+# kernels/ alone, with a BLAS of ten lines: gcc builds them and their tests, clang builds them.
+aarch64_make = $(MAKE) --no-print-directory $(JOBS) CPPFLAGS=-Itests/aarch64 CFLAGS='-O2 -Werror' \
+  lib_src='$(wildcard kernels/*.c)' FRONT_LIBS='tests/aarch64/sgemm.c -lm -fopenmp'
+AARCH64_ROOT ?= /usr/aarch64-linux-gnu
+aarch64_tests := $(addprefix $(B)/aarch64/tests/test_,kernels attention streams backward traffic)
+aarch64: ## cross-compile kernels/ and run their tests in emulation
+	@$(aarch64_make) B=$(B)/aarch64-clang CC='clang --target=aarch64-linux-gnu' $(B)/aarch64-clang/libattnres.a
+	@$(aarch64_make) B=$(B)/aarch64 CC=aarch64-linux-gnu-gcc $(aarch64_tests)
+	@printf '%s\n' $(aarch64_tests) | xargs -P $$(nproc) -n 1 tests/aarch64/run.sh $(AARCH64_ROOT)
 
 install: all ## into $(prefix), or $(DESTDIR)$(prefix)
 	@install -d $(addprefix $(DESTDIR)$(prefix)/,bin share/man/man1 \
@@ -177,6 +190,6 @@ clean: ## remove what was built
 
 -include $(shell find $(B)/obj $(B)/mpi $(B)/smpi $(B)/tests -name '*.d' 2>/dev/null)
 
-.PHONY: all help unit deps demo asan check bench lint install clean FORCE
+.PHONY: all help unit deps demo asan check bench lint aarch64 install clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -26,6 +26,8 @@ if [ "${1:-}" = lint ]; then
     echo 'int main(void){return 0;}' | clang -fopenmp -xc - -o /dev/null 2>/dev/null ||
         need 'libomp-dev' 'libomp-devel' 'llvm-openmp'
     has_program cppcheck || need 'cppcheck' 'cppcheck' 'cppcheck'
+    { has_program aarch64-linux-gnu-gcc && has_program qemu-aarch64; } ||
+        need 'gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user' 'gcc-aarch64-linux-gnu qemu-user' 'qemu'
     has_program shellcheck || need 'shellcheck' 'ShellCheck' 'shellcheck'
 fi
 

@@ -6,6 +6,11 @@
  *     mHC:  read = sigmoid(z + b), write = 2 sigmoid(z + b),
  *           mix = Sinkhorn(exp(z + b)), 20 times rows, then columns.
  * variant.unconstrained: HC. The head sums the streams. No more than AR_MAX_STREAMS.
+ *
+ * Fused, a layer is one pass. Unfused it is five, each an arrow of the definition: H to its
+ * coefficients (reads m); to h (reads m, writes 1); to H A (reads m, writes m); v to v beta^T
+ * (reads 1, writes m); their sum to H (reads 2m, writes m). That is 8m + 2, whatever the
+ * chunk: the last three make the input of the next layer, or finish.
  * Sources: arXiv 2409.19606 (HC), 2512.24880 (mHC), with HC's projections for both. */
 
 #include "mechanisms.h"
@@ -60,3 +65,63 @@ static const void *head(ar_depth *m) {
 }
 
 const ar_mechanism ar_mhc_fused = {AR_MHC, "mhc", AR_FUSED, start, input, output, finish, head};
+
+/* ---- unfused ---- */
+
+/* Floats of a token's coefficients. */
+static size_t each(const ar_depth *m) {
+    return (m->streams + 2) * m->streams;
+}
+
+/* Absorb m->v, the output of the layer whose coefficients stand in m->numbers. */
+static void absorb_in_parts(ar_depth *m) {
+    const size_t k = m->streams, vector_B = m->tokens * m->width * (m->dtype == AR_FP32 ? 4 : 2);
+    void *mixed[AR_MAX_STREAMS], *written[AR_MAX_STREAMS];
+    for (size_t j = 0; j < k; j++) {
+        mixed[j] = (char *)m->o + j * vector_B;
+        written[j] = (char *)m->o + (k + j) * vector_B;
+    }
+    ar_combine a = {.width = m->width,
+                    .n = k,
+                    .outs = k,
+                    .x = m->source,
+                    .out = mixed,
+                    .weight = m->numbers + 2 * k,
+                    .stride = each(m),
+                    .stream = m->stream};
+    ar_pass_combine(m, &a);
+    a.n = 1;
+    a.x = &m->v;
+    a.out = written;
+    a.weight = m->numbers + k;
+    ar_pass_combine(m, &a);
+    ar_pass_sum(m, &(ar_sum){m->width, k, mixed, written, m->source, m->stream});
+}
+
+static const void *input_in_parts(ar_depth *m, size_t l) {
+    if (l > m->first) absorb_in_parts(m);
+    ar_pass_coefficients(m, &(ar_coefficients){.width = m->width,
+                                               .streams = m->streams,
+                                               .stream = m->source,
+                                               .projections = projections(m, l),
+                                               .biases = biases(m, l),
+                                               .out = m->numbers,
+                                               .manifold = !m->variant.unconstrained});
+    ar_pass_combine(m, &(ar_combine){.width = m->width,
+                                     .n = m->streams,
+                                     .outs = 1,
+                                     .x = m->source,
+                                     .out = &m->h,
+                                     .weight = m->numbers,
+                                     .stride = each(m),
+                                     .stream = m->stream});
+    return m->h;
+}
+
+static void finish_in_parts(ar_depth *m, size_t last) {
+    (void)last;
+    absorb_in_parts(m);
+}
+
+const ar_mechanism ar_mhc_unfused = {AR_MHC,         "mhc",  AR_UNFUSED,      start,
+                                     input_in_parts, output, finish_in_parts, head};

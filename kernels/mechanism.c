@@ -7,7 +7,7 @@ const char *const ar_form_names[] = {"two-phase", "one-pass", "auto", "fused", "
 const ar_mechanism *ar_mechanism_find(ar_mechanism_id id, ar_form form) {
     static const ar_mechanism *const table[] = {
         &ar_standard,       &ar_block_two_phase, &ar_block_one_pass, &ar_block_auto,
-        &ar_full_two_phase, &ar_full_one_pass,   &ar_mhc_fused};
+        &ar_full_two_phase, &ar_full_one_pass,   &ar_mhc_fused,      &ar_mhc_unfused};
     if (id == AR_STANDARD) return &ar_standard;
     if (id == AR_HIGHWAY) return &ar_highway;
     if (id == AR_DENSEFORMER) return &ar_denseformer;

@@ -59,7 +59,8 @@ typedef struct {
     void **source;
     void *h;           /* [T][d]: input of the current layer, where it needs a buffer */
     void *v;           /* [T][d]: output of the current layer, where it needs a buffer */
-    void *o;           /* [S][T][d]: phase 1's outputs, which phase 2 makes inputs (two-phase) */
+    void *o;           /* [S][T][d]: phase 1's outputs, which phase 2 makes inputs (two-phase);
+                          unfused mHC: [2m][T][d], a layer's H A and v beta^T before their sum */
     float *max, *sum;  /* [S][T]: phase 1's statistics (two-phase forms only) */
     void *gate;        /* [T][d]: Highway: logits of layer l's gates, which f_l also writes;
                           the tokens' own queries (own_query) */
@@ -67,6 +68,7 @@ typedef struct {
     const float *mix;  /* DenseFormer: [L+1][L+1], row l-1 weighs source[0..l-1].
                           (m)HC: [L] times [m+2][d] projections, see hc.c */
     const float *bias; /* (m)HC: [L] times [m] read, [m] write, [m][m] mix */
+    float *numbers;    /* unfused (m)HC: [T][m+2][m], a layer's coefficients of each token */
     float *scratch;    /* ar_depth_scratch() floats */
     ar_dtype dtype;
     ar_isa isa;
@@ -103,7 +105,8 @@ typedef struct {
 } ar_mechanism;
 
 /* The kernels of a mechanism, or NULL where there is no such form. Standard, Highway and
- * DenseFormer have one form and take any; mHC has AR_FUSED. No member is NULL. */
+ * DenseFormer have one form and take any; mHC has AR_FUSED and AR_UNFUSED. No member is
+ * NULL. */
 const ar_mechanism *ar_mechanism_find(ar_mechanism_id id, ar_form form);
 
 /* Names in the order of ar_mechanism_id / ar_form, NULL at the end. */

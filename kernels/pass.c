@@ -86,6 +86,18 @@ void ar_pass_streams(const ar_depth *m, const ar_streams *a) {
         (a->v ? a->streams : 0) + h);
 }
 
+void ar_pass_coefficients(const ar_depth *m, const ar_coefficients *a) {
+    run(m, ar_ops_find(m->isa, m->dtype)->coefficients, a, a->streams, 0);
+}
+
+void ar_pass_combine(const ar_depth *m, const ar_combine *a) {
+    run(m, ar_ops_find(m->isa, m->dtype)->combine, a, a->n, a->outs);
+}
+
+void ar_pass_sum(const ar_depth *m, const ar_sum *a) {
+    run(m, ar_ops_find(m->isa, m->dtype)->sum, a, 2 * a->n, a->n);
+}
+
 void ar_pass_attend_back(const ar_depth *m, const ar_attend_back *a) {
     const size_t d = a->width, stride = ar_row_stride(d), each = scratch_of(m);
     run(m, ar_ops_find(m->isa, m->dtype)->attend_back, a, 2 * a->n + a->queries, a->n);

@@ -81,6 +81,33 @@ typedef struct {
     bool manifold, past_caches;
 } ar_streams;
 
+/* Unfused (m)HC: a layer's read [m], write [m] and mix [m][m] of each token. Reads m; what
+ * it writes is numbers, which the ledger leaves out. */
+typedef struct {
+    size_t width, streams;
+    void *const *stream;
+    const float *projections, *biases;
+    float *out; /* [T][m+2][m] */
+    bool manifold;
+} ar_coefficients;
+
+/* out[k] = sum over i of weight[i][k] x[i], with each token's own weights, [n][outs] at
+ * weight + t stride. Reads n, writes outs; both at most AR_MAX_STREAMS. */
+typedef struct {
+    size_t width, n, outs;
+    void *const *x, *const *out;
+    const float *weight;
+    size_t stride;
+    bool stream;
+} ar_combine;
+
+/* out[k] = x[k] + y[k]. Reads 2n, writes n. */
+typedef struct {
+    size_t width, n;
+    void *const *x, *const *y, *const *out;
+    bool stream;
+} ar_sum;
+
 /* Backward of ar_attend for softmax and sigmoid over a part (n) of the sources: the same
  * sources, queries and storage; max, sum [queries][T] the statistics over all sources, dot
  * [queries][T] = dh . h of the whole output h; dh a vector for each query, apart by
@@ -120,6 +147,7 @@ typedef double ar_roof_fn(ar_roof_kernel kernel, bool stream, size_t n, const fl
 /* The kernels of one instruction set and storage type. */
 typedef struct {
     ar_pass_fn *add, *attend, *answer, *merge, *gate, *streams, *attend_back;
+    ar_pass_fn *coefficients, *combine, *sum;
     ar_roof_fn *roof; /* NULL but for fp32 */
 } ar_ops;
 
@@ -132,6 +160,9 @@ void ar_pass_answer(const ar_depth *m, const ar_answer *answer);
 void ar_pass_merge(const ar_depth *m, const ar_merge *merge);
 void ar_pass_gate(const ar_depth *m, const ar_gate *gate);
 void ar_pass_streams(const ar_depth *m, const ar_streams *streams);
+void ar_pass_coefficients(const ar_depth *m, const ar_coefficients *coefficients);
+void ar_pass_combine(const ar_depth *m, const ar_combine *combine);
+void ar_pass_sum(const ar_depth *m, const ar_sum *sum);
 void ar_pass_attend_back(const ar_depth *m, const ar_attend_back *back);
 
 /* What Block and Full AttnRes share. */

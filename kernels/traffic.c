@@ -87,7 +87,7 @@ static cost segment(ar_mechanism_id id, ar_form form, size_t block, size_t strea
         return (cost){4.0 * s, layers};
     case AR_DENSEFORMER:
         return full_segment(AR_ONE_PASS, block, first, last);
-    case AR_MHC: /* a fused chunk has one pass more than it has layers */
+    case AR_MHC: /* a fused chunk has one pass more than it has layers, an unfused one 5 a layer */
         if (form == AR_FUSED) return (cost){hc_fused((double)streams, s), layers + 1};
         return (cost){(8.0 * (double)streams + 2.0) * s, 5 * layers};
     case AR_FULL:

@@ -29,7 +29,23 @@ static bool same(const ar_csv *csv, size_t a, size_t b, const char *const *colum
 /* What a table's rows share, and what tells them apart. */
 static const char *const shape[] = {"layers", "block",   "tokens",    "width",
                                     "dtype",  "streams", "direction", NULL};
-static const char *const key[] = {"mechanism", "form", "phase", "threads", NULL};
+static const char *const key[] = {"mechanism", "form",   "phase", "threads",
+                                  "variant",   "window", NULL};
+
+/* Form and variant in a cell: "one-pass, sliding-window 8"; "-" without either. */
+typedef struct {
+    char text[128];
+} form_cell;
+static form_cell show_form(const ar_csv *csv, size_t row) {
+    form_cell cell;
+    const char *form = text(csv, row, "form"), *variant = ar_csv_get(csv, row, "variant");
+    const bool none = !*variant || strcmp(variant, "none") == 0, bare = strcmp(form, "-") == 0;
+    const bool window = strcmp(variant, "sliding-window") == 0;
+    snprintf(cell.text, sizeof cell.text, "%.40s%s%.40s%s%.20s", bare && !none ? "" : form,
+             bare || none ? "" : ", ", none ? "" : variant, window ? " " : "",
+             window ? ar_csv_get(csv, row, "window") : "");
+    return cell;
+}
 
 /* Rows were appended: the last of the same case counts. */
 static bool superseded(const ar_csv *csv, size_t row) {
@@ -50,7 +66,9 @@ static const char *paper_to_exact(const char *mechanism, const char *form) {
     const bool one_pass = strcmp(form, "one-pass") == 0;
     if (strcmp(mechanism, "standard") == 0) return "none: h and v in, h out";
     if (strcmp(mechanism, "mhc") == 0)
-        return "the m x m coefficients (2m^2 + 4m numbers) are left out";
+        return strcmp(form, "unfused") == 0
+                   ? "the m x m coefficients (2m^2 + 4m numbers) are left out"
+                   : "one pass for five: what they hand on stays in registers and cache";
     if (one_pass || (strcmp(mechanism, "full") != 0 && strcmp(mechanism, "block") != 0))
         return "the paper gives no count";
     if (strcmp(mechanism, "full") == 0) return "K = V is one read; layer l has l sources, not L";
@@ -58,8 +76,15 @@ static const char *paper_to_exact(const char *mechanism, const char *form) {
            "again, but for a block's first layer";
 }
 
-static const char *exact_to_fused(const char *mechanism) {
-    if (strcmp(mechanism, "mhc") == 0) return "one pass: H and v in, H and h out (2m + 2)";
+static const char *exact_to_fused(const char *mechanism, const char *form, const char *variant) {
+    if (strcmp(variant, "own-query") == 0)
+        return "a block's last addition inside the next layer's pass";
+    if (strcmp(variant, "sliding-window") == 0)
+        return "for each group the cheaper of one pass and two, over what its windows show";
+    if (strcmp(mechanism, "mhc") == 0)
+        return strcmp(form, "unfused") == 0
+                   ? "one pass for five: H and v in, H and h out (2m + 2)"
+                   : "the first read-out and the last addition with another pass (2m + 2)";
     if (strcmp(mechanism, "block") == 0)
         return "the cheaper form for each block; a block's last addition inside the next phase 1";
     if (strcmp(mechanism, "full") == 0) return "the cheaper form for each group";
@@ -68,7 +93,7 @@ static const char *exact_to_fused(const char *mechanism) {
 
 /* The row's last one of this mechanism and form: threads do not change the counts. */
 static bool counts_again(const ar_csv *csv, size_t row) {
-    static const char *const who[] = {"mechanism", "form", "phase", NULL};
+    static const char *const who[] = {"mechanism", "form", "phase", "variant", "window", NULL};
     for (size_t i = row + 1; i < csv->rows; i++)
         if (same(csv, row, i, shape) && same(csv, row, i, who)) return true;
     return false;
@@ -80,14 +105,17 @@ static void write_differences(FILE *out, const ar_csv *csv, size_t row) {
     const double measured = ar_csv_number(csv, row, "measured_elements");
     const double allocated = ar_csv_number(csv, row, "allocate_elements");
     const char *mechanism = ar_csv_get(csv, row, "mechanism"), *form = text(csv, row, "form");
+    const char *variant = ar_csv_get(csv, row, "variant");
+    const form_cell shown = show_form(csv, row);
     char seen[64] = "", more[96] = "";
     if (!isnan(measured))
         snprintf(seen, sizeof seen, " Measured / exact: %+.1f %%.", 100 * (measured / exact - 1));
     if (allocated > 0.005)
         snprintf(more, sizeof more, " Ordinary stores would first read %.2f more.", allocated);
-    ar_prose(out, "- %s%s%s. Paper: %s. Fused: %s.%s%s", mechanism, *form == '-' ? "" : " ",
-             *form == '-' ? "" : form, paper_to_exact(mechanism, form),
-             exact - fused > 0.005 ? exact_to_fused(mechanism) : "the same", seen, more);
+    ar_prose(out, "- %s%s%s. Paper: %s. Fused: %s.%s%s", mechanism, *shown.text == '-' ? "" : " ",
+             *shown.text == '-' ? "" : shown.text, paper_to_exact(mechanism, form),
+             exact - fused > 0.005 ? exact_to_fused(mechanism, form, variant) : "the same", seen,
+             more);
 }
 
 static void write_counts(FILE *out, const ar_csv *csv, size_t first) {
@@ -103,7 +131,7 @@ static void write_counts(FILE *out, const ar_csv *csv, size_t first) {
         const double exact = ar_csv_number(csv, i, "exact_elements");
         const double measured = ar_csv_number(csv, i, "measured_elements");
         ar_table_text(&table, text(csv, i, "mechanism"));
-        ar_table_text(&table, text(csv, i, "form"));
+        ar_table_text(&table, show_form(csv, i).text);
         ar_table_fixed(&table, ar_csv_number(csv, i, "paper_elements"), 2);
         ar_table_fixed(&table, exact, 2);
         ar_table_fixed(&table, ar_csv_number(csv, i, "fused_elements"), 2);
@@ -150,7 +178,7 @@ static void write_times(FILE *out, const ar_csv *csv, size_t first) {
         snprintf(error, sizeof error, "%.1e", ar_csv_number(csv, i, "max_rel_error"));
         snprintf(allowed, sizeof allowed, "%.1e", ar_csv_number(csv, i, "tolerance"));
         ar_table_text(&table, text(csv, i, "mechanism"));
-        ar_table_text(&table, text(csv, i, "form"));
+        ar_table_text(&table, show_form(csv, i).text);
         ar_table_text(&table, text(csv, i, "phase"));
         ar_table_text(&table, text(csv, i, "threads"));
         ar_table_quantity(&table, AR_UNIT_S, median);
@@ -208,7 +236,7 @@ static void write_remarks(FILE *out, const ar_csv *csv, size_t first) {
             remark(csv, j, other, sizeof other);
             if (strcmp(mine, other) != 0) continue;
             fprintf(stream, "%s%s %s (phase %s, threads %s)", j == i ? "" : ", ",
-                    text(csv, j, "mechanism"), text(csv, j, "form"), text(csv, j, "phase"),
+                    text(csv, j, "mechanism"), show_form(csv, j).text, text(csv, j, "phase"),
                     text(csv, j, "threads"));
         }
         fprintf(stream, ": %s.", mine);

@@ -22,6 +22,8 @@ static void describe(const ar_case *c, const ar_host *host, ar_bench_row *row) {
     snprintf(row->dtype, AR_TEXT_MAX, "%s", ar_store_names[c->store]);
     snprintf(row->direction, AR_TEXT_MAX, "%s", ar_direction_names[c->direction]);
     snprintf(row->phase, AR_TEXT_MAX, "%s", ar_phase_names[c->phase]);
+    snprintf(row->variant, AR_TEXT_MAX, "%s", ar_ablation_names[c->ablation]);
+    row->window = (int64_t)ar_case_window(c);
     snprintf(row->isa, AR_TEXT_MAX, "%s", host->isa);
     snprintf(row->processor, AR_TEXT_MAX, "%s", host->processor);
     row->layers = (int64_t)c->layers;
@@ -197,6 +199,7 @@ static void measure(const ar_case *c, const ar_counts *counts, const ar_bench_op
     if (ar_subject_open(c, &subject, &err) != AR_OK) {
         ar_bench_row_fail(row, err.text);
     } else {
+        ar_subject_publish(subject, &options->sde);
         if (options->poison >= 0 && !ar_subject_poison(subject, (size_t)options->poison))
             ar_bench_row_fail(row, "--poison: the mechanism has no such source");
         if (measure_time(c, counts, options, subject, row, &err) != AR_OK)

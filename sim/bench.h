@@ -18,6 +18,7 @@ typedef struct {
     bool bind;         /* threads to cores */
     int64_t poison;    /* source to make not a number; -1: none */
     double roof_set_B; /* 0: 4 x last-level cache, capped by free memory */
+    ar_sde sde;        /* events in which repetitions count what they move */
 } ar_bench_options;
 
 /* Fill the row. Whatever goes wrong is in the row. */

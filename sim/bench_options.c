@@ -18,6 +18,11 @@ static const ar_field field[] = {
     LIST(mechanism, "all", "LIST", "standard, highway, denseformer, mhc, full, block; or all"),
     LIST(form, "all", "LIST", "one-pass, two-phase, ...; or all that the mechanism has"),
     LIST(phase, "all", "LIST", "all: the whole walk; 1, 2: a phase of a two-phase form alone"),
+    LIST(variant, "none", "LIST",
+         "none; Full, Block: sliding-window (Full one-pass), own-query (one-pass), sigmoid, "
+         "raw-keys; Highway: scalar-gate; mHC: unconstrained; or all"),
+    COUNT(window, 1, 1000000, "8", "W",
+          "sources that a sliding window leaves beside the embedding"),
     LIST(layers, "128", "LIST", "L, sub-layers"),
     LIST(block, "16", "LIST", "S, layers of a block (Full: answered together in phase 1)"),
     LIST(tokens, "32768", "LIST", "T, tokens of a micro-batch"),
@@ -114,6 +119,7 @@ ar_status ar_bench_sweep_read(const ar_bench_asked *asked, ar_bench_sweep *sweep
         {"mechanism", asked->mechanism, ar_mechanism_names, true, &sweep->mechanism},
         {"form", asked->form, ar_form_names, true, &sweep->form},
         {"phase", asked->phase, ar_phase_names, false, &sweep->phase},
+        {"variant", asked->variant, ar_ablation_names, true, &sweep->variant},
         {"dtype", asked->dtype, ar_store_names, true, &sweep->dtype},
         {"direction", asked->direction, ar_direction_names, true, &sweep->direction},
     };
@@ -135,19 +141,20 @@ ar_status ar_bench_sweep_read(const ar_bench_asked *asked, ar_bench_sweep *sweep
                             names[i].list, err);
     for (size_t i = 0; status == AR_OK && i < sizeof counts / sizeof *counts; i++)
         status = read_counts(counts[i].option, counts[i].text, counts[i].max, counts[i].list, err);
+    sweep->window = (size_t)asked->window;
     sweep->named = strcmp(asked->mechanism, "all") != 0;
     return status;
 }
 
 /* ---- cases ---- */
 
-enum { AXES = 11 };
+enum { AXES = 12 };
 
 /* The axes, the slowest first. */
 static void axes(const ar_bench_sweep *s, const ar_list *axis[AXES]) {
-    const ar_list *const all[AXES] = {&s->threads,   &s->direction, &s->dtype, &s->width,
-                                      &s->tokens,    &s->layers,    &s->block, &s->streams,
-                                      &s->mechanism, &s->form,      &s->phase};
+    const ar_list *const all[AXES] = {&s->threads, &s->direction, &s->dtype, &s->width,
+                                      &s->tokens,  &s->layers,    &s->block, &s->streams,
+                                      &s->variant, &s->mechanism, &s->form,  &s->phase};
     memcpy(axis, all, sizeof all);
 }
 
@@ -177,16 +184,20 @@ bool ar_bench_sweep_case(const ar_bench_sweep *sweep, size_t i, ar_case *c) {
                    .layers = v[5],
                    .block = v[6],
                    .streams = v[7],
-                   .mechanism = (ar_mechanism_id)v[8],
-                   .form = (ar_form)v[9],
-                   .phase = (ar_phase)v[10]};
+                   .ablation = (ar_ablation)v[8],
+                   .window = sweep->window,
+                   .mechanism = (ar_mechanism_id)v[9],
+                   .form = (ar_form)v[10],
+                   .phase = (ar_phase)v[11]};
     if (c->threads > c->tokens) c->threads = c->tokens;
     if (!ar_mechanism_has_blocks(c->mechanism) && index[6] > 0) return false;
     if (c->mechanism != AR_MHC && index[7] > 0) return false;
     if (!ar_subject_has_forms(c->mechanism)) { /* asked for once, whatever forms are listed */
         c->form = ar_subject_only_form(c->mechanism);
-        return index[9] == 0 && index[10] == 0;
+        return index[10] == 0 && index[11] == 0 &&
+               ar_subject_has_ablation(c->mechanism, c->form, c->ablation);
     }
+    if (!ar_subject_has_ablation(c->mechanism, c->form, c->ablation)) return false;
     if (!ar_subject_has_form(c->mechanism, c->form)) return false;
     return c->phase == AR_PHASE_ALL || c->form == AR_TWO_PHASE;
 }

@@ -10,11 +10,11 @@ enum { AR_LIST_MAX = 64 };
 /* As users give them: lists are text, "1024,2048". */
 typedef struct {
     char mechanism[AR_TEXT_MAX], form[AR_TEXT_MAX], phase[AR_TEXT_MAX];
-    char dtype[AR_TEXT_MAX], direction[AR_TEXT_MAX];
+    char variant[AR_TEXT_MAX], dtype[AR_TEXT_MAX], direction[AR_TEXT_MAX];
     char layers[AR_TEXT_MAX], block[AR_TEXT_MAX], tokens[AR_TEXT_MAX], width[AR_TEXT_MAX];
     char streams[AR_TEXT_MAX], threads[AR_TEXT_MAX];
     int traffic, allow_cached, bind, format;
-    int64_t min_repetitions, max_repetitions, poison;
+    int64_t min_repetitions, max_repetitions, poison, window;
     double time_limit, interval, roof_set;
     char output[AR_TEXT_MAX];
 } ar_bench_asked;
@@ -24,8 +24,9 @@ typedef struct {
 } ar_list;
 
 typedef struct {
-    ar_list mechanism, form, phase, dtype, direction; /* indices of names */
-    bool named;                                       /* mechanisms were named, not "all" */
+    ar_list mechanism, form, phase, variant, dtype, direction; /* indices of names */
+    bool named;    /* mechanisms were named, not "all" */
+    size_t window; /* of the sliding windows */
     ar_list layers, block, tokens, width, streams, threads;
 } ar_bench_sweep;
 

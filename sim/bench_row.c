@@ -39,6 +39,8 @@ static const ar_field column[] = {
     COUNT(streams),
     TEXT(direction),
     TEXT(phase),
+    TEXT(variant),
+    COUNT(window),
     NUMBER(min_s),
     NUMBER(max_s),
     NUMBER(low_s),

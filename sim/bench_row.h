@@ -22,6 +22,8 @@ typedef struct {
     char reason[AR_TEXT_MAX];
     int64_t block, streams;
     char direction[AR_TEXT_MAX], phase[AR_TEXT_MAX];
+    char variant[AR_TEXT_MAX];          /* "none": as published */
+    int64_t window;                     /* of a sliding window, else 0 */
     double min_s, max_s, low_s, high_s; /* spread; 99 % confidence interval of the median */
     int64_t repetitions;
     char interval_reached[AR_TEXT_MAX]; /* yes; no: a limit came first */

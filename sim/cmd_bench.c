@@ -15,15 +15,17 @@ static void help(void) {
            "output head left out: time, share of the memory roof of the same minutes (STREAM-type\n"
            "kernels, run in turn with the subject), memory traffic by the paper's count, by the\n"
            "exact count, of the best fused kernels, and measured. Elements are of d, per token\n"
-           "and layer. LISTs are values with commas between: every combination is measured.\n\n"
+           "and layer. LISTs are values with commas between: every combination is measured.\n"
+           "A PAPI tool in this process can read what the kernels move, by the exact count:\n"
+           "sde:::attnres::LOADED_BYTES, STORED_BYTES, PASSES (needs libsde, part of PAPI).\n\n"
            "Options:\n");
     ar_fields_help(&ar_bench_fields, stdout);
 }
 
 static void print_titles(void) {
-    printf("%-11s %-9s %-5s %-5s %4s %3s %6s %5s %3s %6s %6s %6s %8s %9s %6s %7s %6s %s\n",
-           "mechanism", "form", "phase", "dtype", "L", "S", "T", "d", "thr", "paper", "exact",
-           "fused", "measured", "median", "roof", "gflop/s", "error", "status");
+    printf("%-11s %-9s %-14s %-5s %-5s %4s %3s %6s %5s %3s %6s %6s %6s %8s %9s %6s %7s %6s %s\n",
+           "mechanism", "form", "variant", "phase", "dtype", "L", "S", "T", "d", "thr", "paper",
+           "exact", "fused", "measured", "median", "roof", "gflop/s", "error", "status");
 }
 
 static void cell(int width, const char *format, double value, const char *unit) {
@@ -34,8 +36,8 @@ static void cell(int width, const char *format, double value, const char *unit) 
 }
 
 static void print_row(const ar_bench_row *row) {
-    printf("%-11s %-9s %-5s %-5s %4lld %3lld %6lld %5lld %3lld", row->mechanism, row->form,
-           row->phase, row->dtype, (long long)row->layers, (long long)row->block,
+    printf("%-11s %-9s %-14s %-5s %-5s %4lld %3lld %6lld %5lld %3lld", row->mechanism, row->form,
+           row->variant, row->phase, row->dtype, (long long)row->layers, (long long)row->block,
            (long long)row->tokens, (long long)row->width, (long long)row->threads);
     cell(6, "%.2f", row->paper_elements, "");
     cell(6, "%.2f", row->exact_elements, "");
@@ -67,7 +69,8 @@ static ar_bench_options options_of(const ar_bench_asked *asked) {
                               .allow_cached = asked->allow_cached,
                               .bind = asked->bind,
                               .poison = asked->poison,
-                              .roof_set_B = asked->roof_set};
+                              .roof_set_B = asked->roof_set,
+                              .sde = ar_sde_open()};
 }
 
 static ar_status measure_all(const ar_bench_asked *asked, const ar_bench_sweep *sweep,
@@ -92,7 +95,8 @@ static ar_status measure_all(const ar_bench_asked *asked, const ar_bench_sweep *
         if (asked->output[0]) status = ar_bench_append(asked->output, &row, err);
     }
     if (status == AR_OK && rows == 0)
-        return ar_fail(err, AR_EUSAGE, "--form, --phase: none of these mechanisms has it");
+        return ar_fail(err, AR_EUSAGE,
+                       "--form, --phase, --variant: none of these mechanisms has it");
     if (status != AR_OK || failed == 0) return status;
     return ar_fail(err, AR_ERUN, "%zu of %zu rows failed; each says why", failed, rows);
 }

@@ -84,8 +84,10 @@ static ar_status find(mixing *x, ar_err *err) {
 
 /* ---- output ---- */
 
+/* mHC's matrix is of its definition, whatever the form. */
 static const char *form_of(const ar_case *c) {
-    return ar_subject_has_forms(c->mechanism) ? ar_form_names[c->form] : "-";
+    return c->mechanism != AR_MHC && ar_subject_has_forms(c->mechanism) ? ar_form_names[c->form]
+                                                                        : "-";
 }
 
 static void write_matrix(FILE *out, const mixing *x) {

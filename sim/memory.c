@@ -19,13 +19,16 @@ static double real_B(const ar_point *point, const ar_layout *layout, const ar_pl
         if (layout->chunk[c].rank == plan->rank)
             floats += weight_floats(point, layout->chunk[c].first, layout->chunk[c].last);
     floats += (double)ar_layer_scratch((size_t)point->tokens, (size_t)point->width);
-    floats += vector * (double)(point->block + 3) + 2 * (double)(point->block * point->tokens);
+    floats += 2 * (double)(point->block * point->tokens);
+    floats += point->dtype == AR_FP32 ? 0 : 2 * vector; /* a layer's input and output as fp32 */
+    double vectors = (double)(point->block + 3);
     if (layout->chunk[layout->chunks - 1].rank == plan->rank) {
         /* outputs, and a run of all layers in one chunk to compare them with */
-        floats += vector * (double)(point->microbatches + ar_layout_blocks(layout) + 1);
+        vectors += (double)(point->microbatches + ar_layout_blocks(layout) + 1);
         floats += weight_floats(point, 1, point->layers);
     }
-    return 4 * floats + (double)ar_plan_memory(point, layout, plan).cache_B;
+    return 4 * floats + (double)ar_dtype_B(point->dtype) * vector * vectors +
+           (double)ar_plan_memory(point, layout, plan).cache_B;
 }
 
 static ar_status step_B(const ar_point *point, bool simulated, int32_t rank, double *bytes,

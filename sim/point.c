@@ -161,10 +161,10 @@ static ar_status check_real(const ar_point *point, ar_err *err) {
         return ar_fail(err, point->bad,
                        "compute = real with pass = train: the kernels run the "
                        "forward pass; legal: pass = forward");
-    if (point->dtype != AR_FP32)
+    if (point->dtype != AR_FP32 && point->dtype != AR_BF16)
         return ar_fail(err, point->bad,
-                       "compute = real with dtype = %s: the kernels store fp32; "
-                       "legal: dtype = fp32",
+                       "compute = real with dtype = %s: the kernels store fp32 or bf16; "
+                       "legal: fp32, bf16",
                        dtype_names[point->dtype]);
     if (point->tensor_parallel != 1)
         return ar_fail(err, point->bad,

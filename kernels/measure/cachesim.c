@@ -78,8 +78,9 @@ void ar_cachesim_command_make(const ar_case *c, const char *self, const char *du
                                  ar_form_names[c->form],
                                  ar_store_names[c->store],
                                  ar_direction_names[c->direction],
-                                 ar_phase_names[c->phase]};
-    const size_t numbers[] = {c->layers, c->block, c->tokens, c->width, c->streams};
+                                 ar_phase_names[c->phase],
+                                 ar_ablation_names[c->ablation]};
+    const size_t numbers[] = {c->layers, c->block, c->tokens, c->width, c->streams, c->window};
     const size_t size = sizeof command->text[0];
     size_t n = 0;
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)

@@ -35,17 +35,20 @@ static int find(const char *const *names, const char *name) {
 static bool parse(char **argv, ar_case *c) {
     const int mechanism = find(ar_mechanism_names, argv[1]), form = find(ar_form_names, argv[2]);
     const int store = find(ar_store_names, argv[3]), way = find(ar_direction_names, argv[4]);
-    const int phase = find(ar_phase_names, argv[5]);
-    if (mechanism < 0 || form < 0 || store < 0 || way < 0 || phase < 0) return false;
+    const int phase = find(ar_phase_names, argv[5]), ablation = find(ar_ablation_names, argv[6]);
+    if (mechanism < 0 || form < 0 || store < 0 || way < 0 || phase < 0 || ablation < 0)
+        return false;
     *c = (ar_case){.mechanism = (ar_mechanism_id)mechanism,
                    .form = (ar_form)form,
                    .store = (ar_store)store,
                    .direction = (ar_direction)way,
                    .phase = (ar_phase)phase,
+                   .ablation = (ar_ablation)ablation,
                    .threads = 1};
-    size_t *const number[] = {&c->layers, &c->block, &c->tokens, &c->width, &c->streams};
+    size_t *const number[] = {&c->layers, &c->block,   &c->tokens,
+                              &c->width,  &c->streams, &c->window};
     for (size_t i = 0; i < sizeof number / sizeof *number; i++) {
-        *number[i] = (size_t)strtoull(argv[6 + i], NULL, 10);
+        *number[i] = (size_t)strtoull(argv[7 + i], NULL, 10);
         if (*number[i] == 0) return false;
     }
     return true;
@@ -54,7 +57,7 @@ static bool parse(char **argv, ar_case *c) {
 ar_status ar_cachesim_subject(int argc, char **argv, ar_err *err) {
     ar_case c;
     ar_subject *subject = NULL;
-    if (argc != 11 || !parse(argv, &c))
+    if (argc != 13 || !parse(argv, &c))
         return ar_fail(err, AR_EUSAGE, "%s is started by bench --traffic cachesim, not by hand",
                        AR_CACHESIM_COMMAND);
     if (!RUNNING_ON_VALGRIND)

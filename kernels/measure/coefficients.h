@@ -11,7 +11,8 @@ size_t ar_mix_count(const ar_case *c);
 size_t ar_bias_count(const ar_case *c);
 void ar_coefficients_fill(const ar_case *c, float *mix, float *bias);
 
-/* Does layer l's output come with gates (Highway)? Their logits, [T][d]. */
+/* Do layers leave to the next one more than their output? What layer l leaves, [T][d] (0:
+ * before the first): Highway: its gates' logits; own queries: those of layer l + 1. */
 bool ar_case_has_gates(const ar_case *c);
 void ar_gate_fill(const ar_case *c, size_t l, float *gate);
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bf16.h"
 #include "coefficients.h"
 #include "fill.h"
 #include "pages.h"
@@ -28,6 +29,8 @@ struct ar_subject {
     const ar_mechanism *mechanism;
     float *query; /* owned */
     walker *walker;
+    ar_ledger ledger; /* of the last repetition */
+    ar_sde sde;
 };
 
 static bool attends(const ar_case *c) {
@@ -37,6 +40,12 @@ static bool attends(const ar_case *c) {
 /* Has it a phase 1, with outputs of its own? */
 static bool has_outputs(const ar_case *c) {
     return attends(c) && (c->form == AR_TWO_PHASE || c->form == AR_AUTO);
+}
+
+/* Vectors at depth's o: phase 1's outputs, or what unfused mHC adds up. */
+static size_t outputs(const ar_case *c) {
+    if (c->mechanism == AR_MHC && c->form == AR_UNFUSED) return 2 * c->streams;
+    return has_outputs(c) ? c->block : 0;
 }
 
 bool ar_subject_has_forms(ar_mechanism_id mechanism) {
@@ -74,29 +83,23 @@ bool ar_subject_exists(const ar_case *c, const char **why) {
         *why = "the kernels have at most 16 streams";
     else if (c->phase != AR_PHASE_ALL && !(attends(c) && c->form == AR_TWO_PHASE))
         *why = "this form has no phases";
+    else if (!ar_subject_has_ablation(c->mechanism, c->form, c->ablation))
+        *why = "this mechanism and form has no such variant";
     return *why == NULL;
 }
 
 /* ---- storage ---- */
 
 static float load(ar_store store, const void *x, size_t i) {
-    float value;
     if (store == AR_STORE_FP32) return ((const float *)x)[i];
-    const uint32_t bits = (uint32_t)((const uint16_t *)x)[i] << 16;
-    memcpy(&value, &bits, sizeof value);
-    return value;
+    return ar_bf16_widen(((const uint16_t *)x)[i]);
 }
 
-/* To bf16 by rounding to nearest, ties to even. */
 static void put(ar_store store, void *x, size_t i, float value) {
-    uint32_t bits;
-    if (store == AR_STORE_FP32) {
+    if (store == AR_STORE_FP32)
         ((float *)x)[i] = value;
-        return;
-    }
-    memcpy(&bits, &value, sizeof bits);
-    bits = isnan(value) ? bits | 0x400000 : bits + 0x7fff + (bits >> 16 & 1);
-    ((uint16_t *)x)[i] = (uint16_t)(bits >> 16);
+    else
+        ((uint16_t *)x)[i] = ar_bf16_narrow(value);
 }
 
 float ar_store_round(ar_store store, float value) {
@@ -113,18 +116,18 @@ static size_t sources(const ar_case *c) {
     return block == 0 ? 1 : (c->layers + block - 1) / block + 1;
 }
 
-/* Bytes of a vector, in whole cache lines; vectors: sources, h, gates or phase 1's outputs,
- * and the layers' outputs. */
+/* Bytes of a vector, in whole cache lines; vectors: sources, h, gates or outputs of phase 1
+ * (unfused mHC: between its passes), and those of the layers. */
 static size_t vector_B(const ar_case *c) {
     return (c->tokens * c->width * ar_store_B(c->store) + 63) / 64 * 64;
 }
 
-static size_t outputs(const ar_case *c) {
+static size_t layer_outputs(const ar_case *c) {
     return c->outputs > 0 ? c->outputs : 1;
 }
 
 static size_t vectors(const ar_case *c) {
-    return sources(c) + 1 + (has_outputs(c) ? c->block : 0) + ar_case_has_gates(c) + outputs(c);
+    return sources(c) + 1 + outputs(c) + ar_case_has_gates(c) + layer_outputs(c);
 }
 
 double ar_subject_B(const ar_case *c) {
@@ -153,13 +156,17 @@ static walker *walker_open(const ar_case *c, const float *query) {
                           .dtype = c->store == AR_STORE_FP32 ? AR_FP32 : AR_BF16,
                           .isa = AR_ISA_AUTO,
                           .streams = c->streams,
+                          .variant = ar_case_variant(c),
                           .threads = c->threads,
                           .stream = true};
     const size_t statistics = (group * c->tokens + 15) / 16 * 16;
+    const size_t parts = c->mechanism == AR_MHC && c->form == AR_UNFUSED ? c->tokens : 0;
+    const size_t numbers = parts * (c->streams + 2) * c->streams;
     const size_t scratch = (ar_depth_scratch(&w->depth) + 15) / 16 * 16;
     w->memory = ar_pages_alloc(size * vectors(c));
     const size_t mix = (ar_mix_count(c) + 15) / 16 * 16, bias = (ar_bias_count(c) + 15) / 16 * 16;
-    w->numbers = ar_pages_alloc((2 * statistics + scratch + mix + bias + 16) * sizeof(float));
+    w->numbers =
+        ar_pages_alloc((2 * statistics + scratch + mix + bias + numbers + 16) * sizeof(float));
     if (!w->memory || !w->numbers) {
         walker_close(w);
         return NULL;
@@ -168,16 +175,17 @@ static walker *walker_open(const ar_case *c, const float *query) {
     for (size_t i = 0; i < n; i++)
         w->source[i] = at + i * size;
     w->depth.h = at + n * size;
-    w->v = at + (vectors(c) - outputs(c)) * size;
+    w->v = at + (vectors(c) - layer_outputs(c)) * size;
     w->depth.v = w->v;
     w->depth.scratch = w->numbers + 2 * statistics;
     float *const mixes = w->depth.scratch + scratch;
     ar_coefficients_fill(c, mixes, mixes + mix);
     w->depth.mix = mixes;
     w->depth.bias = mixes + mix;
+    w->depth.numbers = mixes + mix + bias;
     if (ar_case_has_gates(c)) w->depth.gate = at + (n + 1) * size;
+    w->depth.o = at + (n + 1) * size;
     if (group) {
-        w->depth.o = at + (n + 1) * size;
         w->depth.max = w->numbers;
         w->depth.sum = w->numbers + statistics;
     }
@@ -220,8 +228,17 @@ ar_status ar_subject_open(const ar_case *c, ar_subject **subject, ar_err *err) {
         ar_subject_run(s);
         s->about.phase = AR_PHASE_2;
     }
+    s->walker->depth.ledger = &s->ledger;
     *subject = s;
     return AR_OK;
+}
+
+ar_ledger ar_subject_moved(const ar_subject *subject) {
+    return subject->ledger;
+}
+
+void ar_subject_publish(ar_subject *subject, const ar_sde *sde) {
+    subject->sde = *sde;
 }
 
 void ar_subject_close(ar_subject *subject) {
@@ -245,7 +262,7 @@ static void walk(const ar_mechanism *mechanism, const ar_case *c, walker *w) {
         if (phase != AR_PHASE_2) mechanism->start(depth, first, last);
         for (size_t l = first; phase != AR_PHASE_1 && l <= last; l++) {
             mechanism->input(depth, l);
-            depth->v = w->v + l % outputs(c) * vector_B(c);
+            depth->v = w->v + l % layer_outputs(c) * vector_B(c);
             mechanism->output(depth, l);
         }
         if (phase != AR_PHASE_1) mechanism->finish(depth, last);
@@ -254,7 +271,10 @@ static void walk(const ar_mechanism *mechanism, const ar_case *c, walker *w) {
 }
 
 void ar_subject_run(ar_subject *subject) {
-    walk(subject->mechanism, &subject->about, subject->walker);
+    const ar_case *const c = &subject->about;
+    subject->ledger = (ar_ledger){0};
+    walk(subject->mechanism, c, subject->walker);
+    ar_sde_add(&subject->sde, &subject->ledger, c->tokens * c->width * ar_store_B(c->store));
 }
 
 bool ar_subject_poison(ar_subject *subject, size_t source) {
@@ -288,11 +308,19 @@ bool ar_subject_finite(const ar_subject *subject, char *why, size_t size) {
 typedef struct {
     const ar_case *about;
     const float *v;
-    float *h, *gate; /* gate: room for a layer's, or NULL */
+    float *h, *gate; /* gate: room for a layer's gates or queries, or NULL */
     void *gates;     /* the kernels' */
     size_t vector;
     ar_store store;
 } recorder;
+
+/* What layer l leaves to the next in the kernels' buffer of gates. */
+static void leave_gates(const recorder *r, size_t l) {
+    if (!r->gate) return;
+    ar_gate_fill(r->about, l, r->gate);
+    for (size_t j = 0; j < r->vector; j++)
+        put(r->store, r->gates, j, r->gate[j]);
+}
 
 static void record(void *user, size_t l, const void *h, void *v) {
     const recorder *r = user;
@@ -300,9 +328,7 @@ static void record(void *user, size_t l, const void *h, void *v) {
         r->h[(l - 1) * r->vector + j] = load(r->store, h, j);
         put(r->store, v, j, r->v[(l - 1) * r->vector + j]);
     }
-    if (r->gate) ar_gate_fill(r->about, l, r->gate);
-    for (size_t j = 0; r->gate && j < r->vector; j++)
-        put(r->store, r->gates, j, r->gate[j]);
+    leave_gates(r, l);
 }
 
 ar_status ar_subject_inputs(const ar_case *c, const float *x, const float *v, const float *query,
@@ -321,6 +347,7 @@ ar_status ar_subject_inputs(const ar_case *c, const float *x, const float *v, co
         for (size_t j = 0; j < vector; j++)
             put(c->store, w->source[i], j, x[j]);
     recorder r = {c, v, h, gate, w->depth.gate, vector, c->store};
+    leave_gates(&r, 0);
     ar_chunk_forward(mechanism, &w->depth, 1, c->layers, record, &r);
     const void *const out = mechanism->head(&w->depth);
     for (size_t j = 0; j < vector; j++)

@@ -9,6 +9,7 @@
 
 #include "err.h"
 #include "mechanism.h"
+#include "sde.h"
 
 typedef enum { AR_STORE_FP32, AR_STORE_BF16 } ar_store;
 typedef enum { AR_FORWARD, AR_BACKWARD } ar_direction;
@@ -17,12 +18,27 @@ typedef enum { AR_PHASE_ALL, AR_PHASE_1, AR_PHASE_2 } ar_phase; /* of two-phase 
 extern const char *const ar_direction_names[];                  /* NULL at the end */
 extern const char *const ar_phase_names[];                      /* NULL at the end */
 
+/* One of the paper's ablations, or of the other mechanisms' gates, at a time: see
+ * ar_variant. */
+typedef enum {
+    AR_NO_ABLATION,
+    AR_SLIDING_WINDOW,
+    AR_OWN_QUERY,
+    AR_SIGMOID,
+    AR_RAW_KEYS,
+    AR_SCALAR_GATE,
+    AR_UNCONSTRAINED
+} ar_ablation;
+extern const char *const ar_ablation_names[]; /* NULL at the end */
+
 typedef struct {
     ar_mechanism_id mechanism;
     ar_form form;
     ar_store store;
     ar_direction direction;
     ar_phase phase;
+    ar_ablation ablation;
+    size_t window; /* sources that a sliding window leaves, the embedding apart; at least 1 */
     size_t layers, block, tokens, width, streams; /* L, S, T, d, m */
     size_t threads; /* tokens are divided among them; at most tokens */
     size_t outputs; /* buffers in turn for the layers' outputs, as the layers of a model leave
@@ -32,6 +48,13 @@ typedef struct {
 /* Has the mechanism several forms? And is this one of them? */
 bool ar_subject_has_forms(ar_mechanism_id mechanism);
 bool ar_subject_has_form(ar_mechanism_id mechanism, ar_form form);
+
+/* Has this form of it the ablation? AR_NO_ABLATION: always. */
+bool ar_subject_has_ablation(ar_mechanism_id mechanism, ar_form form, ar_ablation ablation);
+
+/* The case's ablation as the kernels take it; its window, 0 where it has none. */
+ar_variant ar_case_variant(const ar_case *c);
+size_t ar_case_window(const ar_case *c);
 
 /* The form of a mechanism that has one only. */
 ar_form ar_subject_only_form(ar_mechanism_id mechanism);
@@ -54,6 +77,12 @@ typedef struct ar_subject ar_subject;
 ar_status ar_subject_open(const ar_case *c, ar_subject **subject, ar_err *err);
 void ar_subject_close(ar_subject *subject);
 
+/* What the last repetition's passes loaded and stored, by their own ledger. */
+ar_ledger ar_subject_moved(const ar_subject *subject);
+
+/* Count what later repetitions move in these events, after each one. */
+void ar_subject_publish(ar_subject *subject, const ar_sde *sde);
+
 /* One repetition: all layers, not the head. Layer outputs are what stands in the buffers.
  * Partial sums grow by a block's outputs with every repetition. */
 void ar_subject_run(ar_subject *subject);
@@ -65,7 +94,9 @@ bool ar_subject_poison(ar_subject *subject, size_t source);
 /* Is every source and the last input finite? If not, why[size] says which is not. */
 bool ar_subject_finite(const ar_subject *subject, char *why, size_t size);
 
-/* Memory I/O and work by count, of d per token and layer, the head left out. */
+/* Memory I/O and work by count, of d per token and layer, the head left out. Sigmoid, raw
+ * keys and no constraint move what the mechanism moves; a window less; an own query and a
+ * scalar gate are one read more and one less. */
 typedef struct {
     double paper;         /* Table 1; NAN where it gives none */
     double exact;         /* what these kernels load and store */

@@ -24,45 +24,56 @@ static bool reference_attention(const ar_case *c, size_t S, const float *x, cons
                                 const float *query, double *h) {
     const size_t vector = c->tokens * c->width, room = (c->layers + S - 1) / S + 1;
     double *const source = calloc(room * vector, sizeof *source);
-    double *const w = malloc(c->width * sizeof *w);
+    double *const w = malloc(vector * sizeof *w); /* of a layer, or a token's own */
+    float *const own = malloc(vector * sizeof *own);
     const double **const list = malloc(room * sizeof *list);
-    const bool fits = source && w && list;
+    const bool fits = source && w && own && list;
     for (size_t j = 0; fits && j < vector; j++)
         source[j] = (double)x[j];
     for (size_t i = 0; fits && i < room; i++)
         list[i] = source + i * vector;
     for (size_t l = 1; fits && l <= c->layers + 1; l++) {
         const size_t n = 1 + (l - 1) / S + ((l - 1) % S > 0);
-        for (size_t j = 0; j < c->width; j++)
-            w[j] = (double)query[(l - 1) * c->width + j];
-        ar_reference_attend(c->tokens, c->width, list, n, w, h + (l - 1) * vector);
+        ar_variant variant = ar_case_variant(c);
+        variant.own_query = variant.own_query && l <= c->layers; /* the head has one for all */
+        if (variant.own_query) ar_gate_fill(c, l - 1, own);
+        for (size_t j = 0; j < (variant.own_query ? vector : c->width); j++)
+            w[j] = (double)(variant.own_query ? ar_store_round(c->store, own[j])
+                                              : query[(l - 1) * c->width + j]);
+        ar_reference_variant(c->tokens, c->width, list, n, w, variant, h + (l - 1) * vector);
         double *const sum = source + ((l - 1) / S + 1) * vector;
         for (size_t j = 0; l <= c->layers && j < vector; j++)
             sum[j] += (double)v[(l - 1) * vector + j];
     }
     free(list);
+    free(own);
     free(w);
     free(source);
     return fits;
 }
 
-static bool reference_highway(const ar_case *c, const float *x, const float *v, double *h) {
+static bool reference_highway(const ar_case *c, const float *x, const float *v, const float *query,
+                              double *h) {
     const size_t vector = c->tokens * c->width;
     double *const stream = malloc(3 * vector * sizeof *stream);
     float *const gate = malloc(vector * sizeof *gate);
     double *const out = stream + vector, *const logit = stream + 2 * vector;
-    const bool fits = stream && gate;
+    double *const w = malloc(c->width * sizeof *w);
+    const bool scalar = c->ablation == AR_SCALAR_GATE, fits = stream && gate && w;
     for (size_t j = 0; fits && j < vector; j++)
         h[j] = stream[j] = (double)x[j];
     for (size_t l = 1; fits && l <= c->layers; l++) {
         ar_gate_fill(c, l, gate);
+        for (size_t j = 0; j < c->width; j++) /* the layer that absorbs it has the gate */
+            w[j] = (double)query[l * c->width + j];
         for (size_t j = 0; j < vector; j++) {
             out[j] = (double)v[(l - 1) * vector + j];
             logit[j] = (double)ar_store_round(c->store, gate[j]);
         }
-        ar_reference_highway(c->tokens, c->width, stream, out, logit, NULL);
+        ar_reference_highway(c->tokens, c->width, stream, out, logit, scalar ? w : NULL);
         memcpy(h + l * vector, stream, vector * sizeof *h);
     }
+    free(w);
     free(gate);
     free(stream);
     return fits;
@@ -94,7 +105,7 @@ static bool reference_mhc(const ar_case *c, const float *x, const float *v, doub
     double **const list = malloc(m * sizeof *list);
     float *const mix = malloc(ar_mix_count(c) * sizeof *mix);
     float *const bias = malloc(ar_bias_count(c) * sizeof *bias);
-    const bool fits = stream && list && mix && bias;
+    const bool fits = stream && list && mix && bias, manifold = c->ablation != AR_UNCONSTRAINED;
     if (fits) ar_coefficients_fill(c, mix, bias);
     for (size_t i = 0; fits && i < m; i++) {
         list[i] = stream + i * vector;
@@ -103,12 +114,12 @@ static bool reference_mhc(const ar_case *c, const float *x, const float *v, doub
     }
     for (size_t l = 1; fits && l <= L; l++) {
         const float *const p = mix + (l - 1) * (m + 2) * d, *const b = bias + (l - 1) * (m + 2) * m;
-        ar_reference_streams_read(T, d, m, list, p, b, true, h + (l - 1) * vector);
+        ar_reference_streams_read(T, d, m, list, p, b, manifold, h + (l - 1) * vector);
         for (size_t j = 0; j < vector; j++)
             stream[m * vector + j] = (double)v[(l - 1) * vector + j];
-        ar_reference_streams_update(T, d, m, list, stream + m * vector, p, b, true);
+        ar_reference_streams_update(T, d, m, list, stream + m * vector, p, b, manifold);
     }
-    if (fits) ar_reference_streams_read(T, d, m, list, NULL, NULL, true, h + L * vector);
+    if (fits) ar_reference_streams_read(T, d, m, list, NULL, NULL, manifold, h + L * vector);
     free(bias);
     free(mix);
     free(list);
@@ -123,7 +134,7 @@ bool ar_subject_reference(const ar_case *c, const float *x, const float *v, cons
         reference_stream(c, x, v, h);
         return true;
     case AR_HIGHWAY:
-        return reference_highway(c, x, v, h);
+        return reference_highway(c, x, v, query, h);
     case AR_DENSEFORMER:
         return reference_denseformer(c, x, v, h);
     case AR_MHC:
@@ -185,6 +196,9 @@ ar_status ar_subject_error(const ar_case *c, double *error, double *tolerance, a
             *tolerance = (1.0 + sqrt((double)few.layers)) / 256.0;
         else
             *tolerance = 1e-6 + 1.2e-7 * (sqrt((double)few.layers) + sqrt((double)few.width));
+        /* a raw key, so its logit and that one's error, is as large as a sum of S outputs */
+        if (few.ablation == AR_RAW_KEYS && few.mechanism == AR_BLOCK)
+            *tolerance *= sqrt((double)(few.block < few.layers ? few.block : few.layers));
     }
     free(exact);
     free(h);

@@ -11,7 +11,9 @@ typedef struct {
 } cost;
 
 /* Work: a source costs 2d for its sum of squares and, for each query, 2d for the dot
- * product and 2d for the weighted sum; a merge 3d; an addition d. */
+ * product and 2d for the weighted sum; a merge 3d; an addition d. mHC: m + 2 projections of m
+ * streams, m sums of m, m products with v and additions, a read-out of m; sums of squares m,
+ * fused 2m, for the streams are looked at before and after the update. */
 
 /* Phase 1 of a segment of s layers over n sources. */
 static cost phase_1_cost(double n, double s) {
@@ -34,41 +36,61 @@ static cost block_cost(ar_form form, size_t n, size_t layers) {
     return c;
 }
 
-static cost full_cost(ar_form form, size_t first, size_t layers) {
-    const double f = (double)first, s = (double)layers, pairs = s * (s - 1.0) / 2.0;
-    const cost start = phase_1_cost(f, s);
+/* Sources of l that a window leaves: the embedding and the last so many; 0: all. */
+static size_t seen(size_t l, size_t window) {
+    return window > 0 && l > window + 1 ? window + 1 : l;
+}
+
+/* With a window there are no kernels in two phases, but there could be: a phase 1 over the
+ * sources that any layer of the group sees, then the group's own, as far as they are seen. */
+static cost full_cost(ar_form form, size_t first, size_t layers, size_t window) {
+    const double s = (double)layers;
+    double pairs = 0.0, sources = 0.0; /* the group's own, and all, over its layers */
+    for (size_t k = 0; k < layers; k++) {
+        pairs += (double)(window > 0 && k > window ? window : k);
+        sources += (double)seen(first + k, window);
+    }
+    const cost start = phase_1_cost((double)seen(first, window), s);
     if (form == AR_TWO_PHASE)
         return (cost){start.reads + pairs + s - 1.0, start.writes + s - 1.0,
                       start.flop + 7.0 * pairs};
-    return (cost){s * f + pairs, s, 6.0 * (s * f + pairs)};
+    return (cost){sources, s, 6.0 * sources};
 }
 
-static cost segment(const ar_case *c, ar_form form, size_t first, size_t last) {
+static cost plain_segment(const ar_case *c, ar_form form, size_t first, size_t last) {
     const size_t layers = last - first + 1;
     const double s = (double)layers, m = (double)c->streams;
     switch (c->mechanism) {
     case AR_STANDARD:
         return (cost){2.0 * s, s, s};
-    case AR_HIGHWAY:
+    case AR_HIGHWAY: /* a scalar gate: 2d for its logit, 2d for the norm */
+        if (c->ablation == AR_SCALAR_GATE) return (cost){2.0 * s, s, 7.0 * s};
         return (cost){3.0 * s, s, 3.0 * s};
     case AR_DENSEFORMER: {
-        cost all = full_cost(AR_ONE_PASS, first, layers);
+        cost all = full_cost(AR_ONE_PASS, first, layers, 0);
         all.flop /= 3.0; /* weights are given: only the sum */
         return all;
     }
     case AR_MHC: /* fused: the streams and v in, the streams and h out */
         if (form == AR_FUSED)
-            return (cost){(m + 1.0) * s + m, (m + 1.0) * s, s * (2.0 * m * m + 8.0 * m)};
+            return (cost){(m + 1.0) * s + m, (m + 1.0) * s, s * (4.0 * m * m + 11.0 * m)};
         /* m, m + 1, 2m, m + 1, 3m: see traffic.c */
-        return (cost){(5.0 * m + 1.0) * s, (3.0 * m + 1.0) * s, s * (2.0 * m * m + 8.0 * m)};
+        return (cost){(5.0 * m + 1.0) * s, (3.0 * m + 1.0) * s, s * (4.0 * m * m + 10.0 * m)};
     case AR_FULL:
-        return full_cost(form, first, layers);
+        return full_cost(form, first, layers, ar_case_window(c));
     case AR_BLOCK:
         break;
     }
     const size_t n = (first - 1) / c->block + 1;
     if (form == AR_AUTO) form = ar_traffic_auto(c->block, n, 0);
     return block_cost(form, n, layers);
+}
+
+/* The same, and for each layer the token's own query, where it has one. */
+static cost segment(const ar_case *c, ar_form form, size_t first, size_t last) {
+    cost one = plain_segment(c, form, first, last);
+    if (c->ablation == AR_OWN_QUERY) one.reads += (double)(last - first + 1);
+    return one;
 }
 
 /* Layers of a segment; 0: all. */
@@ -111,7 +133,9 @@ static double fused(const ar_case *c) {
         const size_t last = ar_segment_last(group, first, c->layers);
         const cost two = segment(c, AR_TWO_PHASE, first, last);
         const cost one = segment(c, AR_ONE_PASS, first, last);
-        all += fmin(two.reads + two.writes, one.reads + one.writes);
+        /* a query that the layer before makes comes too late for a phase 1 */
+        const bool late = c->ablation == AR_OWN_QUERY;
+        all += fmin(late ? INFINITY : two.reads + two.writes, one.reads + one.writes);
         if (c->mechanism == AR_BLOCK && last > first && last < c->layers) all -= 1.0;
         first = last + 1;
     }
@@ -131,6 +155,7 @@ void ar_subject_counts(const ar_case *c, ar_counts *counts) {
     counts->fused = fused(c);
     counts->paper =
         ar_traffic_paper(c->mechanism, c->form, c->layers, c->block, c->streams, c->width);
+    if (c->ablation != AR_NO_ABLATION) return; /* traffic.c counts the mechanisms as published */
     counts->exact =
         ar_traffic_exact(c->mechanism, c->form, c->layers, c->block, c->streams, 1, c->layers) / L;
 }

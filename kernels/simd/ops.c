@@ -11,18 +11,25 @@ DECLARE(merge);
 DECLARE(gate);
 DECLARE(streams);
 DECLARE(attend_back);
+DECLARE(coefficients);
+DECLARE(combine);
+DECLARE(sum);
 
 ar_roof_fn AR_SIMD(roof);
 
 extern const ar_ops AR_SIMD(ops);
-const ar_ops AR_SIMD(ops) = {.add = AR_SIMD(add),
-                             .attend = AR_SIMD(attend),
-                             .answer = AR_SIMD(answer),
-                             .merge = AR_SIMD(merge),
-                             .gate = AR_SIMD(gate),
-                             .streams = AR_SIMD(streams),
-                             .attend_back = AR_SIMD(attend_back),
+const ar_ops AR_SIMD(ops) = {
+    .add = AR_SIMD(add),
+    .attend = AR_SIMD(attend),
+    .answer = AR_SIMD(answer),
+    .merge = AR_SIMD(merge),
+    .gate = AR_SIMD(gate),
+    .streams = AR_SIMD(streams),
+    .attend_back = AR_SIMD(attend_back),
+    .coefficients = AR_SIMD(coefficients),
+    .combine = AR_SIMD(combine),
+    .sum = AR_SIMD(sum),
 #ifndef AR_STORE_BF16
-                             .roof = AR_SIMD(roof),
+    .roof = AR_SIMD(roof),
 #endif
 };

@@ -153,8 +153,8 @@ table options <<'END'
 2 :: largest hop carries 1 vectors = 2147483648 bytes in one message; legal: less than 2 GiB :: attnres plan --layers 8 --mechanism standard --width 65536 --tokens 16Ki --stages 2
 0 :: ^$ :: attnres plan --layers 8 --mechanism standard --width 65536 --tokens 16383 --stages 2 --show hops; echo >&2
 2 :: compute = real with pass = train: .*legal: pass = forward :: small --compute real --dtype fp32
-2 :: compute = real with dtype = bf16: .*legal: dtype = fp32 :: small --compute real --pass forward
-2 :: compute = real with mechanism = mhc: .*legal: standard, block, full :: small --compute real --pass forward --dtype fp32 --mechanism mhc
+2 :: compute = real with dtype = fp16: .*legal: fp32, bf16 :: small --compute real --pass forward --dtype fp16
+2 :: compute = real with mechanism = mhc: .*legal: standard, block, full :: small --compute real --pass forward --mechanism mhc
 2 :: compute = real with tensor_parallel = 2: .*legal: tensor_parallel = 1 :: small --compute real --pass forward --dtype fp32 --tensor-parallel 2
 2 :: --show timeline with compute = real: times are known to a run only :: small --show timeline --compute real --pass forward --dtype fp32
 2 :: 'frob' is no command; legal: plan, sim, run, study, report, bench, mixing, topo :: attnres frob

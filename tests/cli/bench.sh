@@ -12,6 +12,23 @@ fails_with 2 'legal: all, or a list of standard, ' "$ATTNRES" bench --mechanism 
 fails_with 2 '--tokens 0: .*legal' "$ATTNRES" bench --tokens 0
 fails_with 2 '--width 8,x: |--width x: ' "$ATTNRES" bench --width 8,x
 fails_with 2 'none of these mechanisms has it' bench --mechanism block --form one-pass --phase 1
+ok "unfused mHC" bench --mechanism mhc --form unfused --tokens 64 --streams 2,4 --format csv
+is "$(cells out form streams exact_elements reason | tr '\t\n' ' ,')" "unfused 2 18 ,unfused 4 34 ," \
+    "8m + 2"
+ok "all variants" bench --variant all --window 2 --tokens 64 --block 4 --format csv
+is "$(cells out status | sort -u)" "ok" "all ok"
+is "$(cells out mechanism form variant window exact_elements paper_elements | tr '\t' ' ' |
+    grep -E 'highway|one-pass' | grep -v ' none ' | tr '\n' ,)" \
+    "full one-pass sliding-window 2 3.5 ,full one-pass own-query 0 5.5 ,block one-pass own-query 0 5.66666667 ,full one-pass sigmoid 0 4.5 ,block one-pass sigmoid 0 4.66666667 ,full one-pass raw-keys 0 4.5 ,block one-pass raw-keys 0 4.66666667 ,highway - scalar-gate 0 3 ," \
+    "their counts: less with a window, one read more and one less"
+ok "into a report" bench --mechanism highway,full --form one-pass --variant all --window 2 \
+    --tokens 64 -o variants
+ok "report of variants" "$ATTNRES" report variants
+like "$(cat variants/report.md)" '\| full +\| one-pass, sliding-window 2 ' "a variant has its line"
+like "$(cat variants/report.md)" '\| highway +\| scalar-gate ' "and so where there is one form"
+fails_with 2 'none of these mechanisms has it' bench --mechanism standard --variant sigmoid
+fails_with 2 '--variant soft: legal: all, or a list of none, sliding-window' bench --variant soft
+fails_with 2 '--window 0: .*legal: 1 to 1000000' bench --window 0
 fails_with 2 'did you mean' "$ATTNRES" bench --token 5
 
 fresh

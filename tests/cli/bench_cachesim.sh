@@ -10,7 +10,7 @@ elif case $ATTNRES in */asan/*) true ;; *) false ;; esac then
     skip "simulated traffic is the exact count" "a sanitizer does not run under valgrind"
 else
     # 6 layers in blocks of 4: a last block with a remainder. A vector is twice the cache.
-    capture "$ATTNRES" bench --layers 6 --block 4 --tokens 2048 --width 256 --traffic cachesim \
+    capture "$ATTNRES" bench --layers 6 --block 4 --tokens 1024 --width 512 --traffic cachesim \
         --roof-set 1MB --min-repetitions 1 --max-repetitions 1 --bind no --allow-cached yes \
         --format csv
     is "$status" "0" "bench --traffic cachesim"
@@ -19,5 +19,12 @@ else
         near "$measured" "$exact" 0.01 "$mechanism $form: $measured of $exact ($note)"
     done < <(cells out mechanism form status exact_elements measured_elements traffic_note)
     is "$(cells out status | sort -u | grep -vc absent)" "1" "at least one mechanism was measured"
+    capture "$ATTNRES" bench --mechanism full --form one-pass --variant sliding-window,own-query \
+        --window 2 --layers 6 --tokens 1024 --width 512 --traffic cachesim --roof-set 1MB \
+        --min-repetitions 1 --max-repetitions 1 --bind no --allow-cached yes --format csv
+    is "$(cells out variant | xargs)" "sliding-window own-query" "two variants"
+    while IFS=$'\t' read -r variant exact measured; do
+        near "$measured" "$exact" 0.01 "$variant: $measured of $exact"
+    done < <(cells out variant exact_elements measured_elements)
 fi
 tap_done

@@ -43,6 +43,21 @@ is "$(rows max_rel_error tolerance | awk 'NF != 2 || $1 > $2 || $2 > 1e-3' | wc 
     "within the tolerance of the reference"
 is "$(rows sent_bytes planned_bytes | awk '$1 != $2' | wc -l)" 0 "bytes sent are bytes planned"
 
+# Vectors stored and sent as bf16: half the bytes, the same bits again.
+printf '%s\n' '[study]' 'engine = run' 'layers = 9' 'unit = 1' 'block = 4' 'width = 48' 'tokens = 11' \
+    'pass = forward' 'compute = real' 'microbatches = 2' \
+    'mechanism + form = standard : two-phase, block : two-phase, full : two-phase' \
+    'dtype + stages + virtual + cache = fp32:2:2:own, bf16:2:2:own, bf16:2:2:none, bf16:3:3:received' >s.ini
+ok "real compute in bf16" "$ATTNRES" study s.ini -o half
+is "$(cells half/results.csv status bitwise_equal | sort | uniq -c | xargs)" "12 ok yes" \
+    "the same bits in 12 rows"
+is "$(cells half/results.csv dtype max_rel_error tolerance |
+    awk '$2 > $3 || ($1 == "bf16" && ($2 < 1e-3 || $3 > 0.04))' | wc -l)" 0 \
+    "bf16 is off the reference by its roundings"
+is "$(cells half/results.csv mechanism stages cache dtype sent_bytes | awk '$2 == 2 && $3 == "own" {
+    b[$1 $4] = $5 } END { print b["blockfp32"] / b["blockbf16"], b["fullfp32"] / b["fullbf16"] }')" \
+    "2 2" "and half the bytes on the wire"
+
 fresh
 common='--layers 8 --block 3 --width 32 --tokens 8 --compute real --dtype fp32 --pass forward --microbatches 2'
 # shellcheck disable=SC2086

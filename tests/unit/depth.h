@@ -68,7 +68,8 @@ static inline ar_depth depth_new(size_t L, size_t S, size_t T, size_t d) {
         m.source[i] = floats(T * d);
     m.h = floats(T * d);
     m.v = floats(T * d);
-    m.o = floats(S * T * d);
+    m.o = floats((S < 8 ? 8 : S) * T * d);
+    m.numbers = floats(T * 24);
     m.max = floats(S * T);
     m.sum = floats(S * T);
     m.gate = floats(T * d);
@@ -96,6 +97,7 @@ static inline void depth_free(ar_depth *m) {
     free(m->h);
     free(m->v);
     free(m->o);
+    free(m->numbers);
     free(m->max);
     free(m->sum);
     free(m->gate);

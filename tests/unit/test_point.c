@@ -162,7 +162,7 @@ static void test_combinations(tap *tap_now) {
         {"--model kimi-k3 --tokens 1073741824 --width 1048576", "legal: at most 2^40"},
         {"--model kimi-k3 --tokens 131072", "legal: less than 2 GiB"},
         {"--model kimi-k3 --compute real --dtype fp32", "pass = train"},
-        {"--model kimi-k3 --compute real --pass forward", "dtype = bf16"},
+        {"--model kimi-k3 --compute real --pass forward --dtype fp16", "dtype = fp16"},
         {"--model kimi-k3 --compute real --pass forward --dtype fp32 --mechanism mhc",
          "mechanism = mhc: the layers make no gates"},
         {"--model kimi-k3 --compute real --pass forward --dtype fp32 --mechanism highway",

@@ -12,6 +12,7 @@ typedef struct {
     ar_mechanism_id id;
     ar_variant variant;
     const char *name;
+    ar_form form; /* of mHC; the others have one */
 } subject;
 
 /* v and the gates from h, in storage and in double. */
@@ -84,7 +85,7 @@ static double error_of(const subject *s, ar_dtype dtype, ar_isa isa, size_t T, s
         x0[i] = at(dtype, m.source[0], i);
     }
     reference(s, &m, x0, out);
-    const ar_mechanism *const k = ar_mechanism_find(s->id, AR_FUSED);
+    const ar_mechanism *const k = ar_mechanism_find(s->id, s->form);
     ar_chunk_forward(k, &m, 1, (L + 1) / 2, toy_layer, &m);
     ar_chunk_forward(k, &m, (L + 1) / 2 + 1, L, toy_layer, &m);
     const double error = difference(dtype, T * d, k->head(&m), out);
@@ -95,11 +96,13 @@ static double error_of(const subject *s, ar_dtype dtype, ar_isa isa, size_t T, s
 
 static void test_models(tap *tap_now) {
     static const subject subjects[] = {
-        {AR_HIGHWAY, {0}, "highway"},
-        {AR_HIGHWAY, {.scalar_gate = true}, "highway, scalar gate"},
-        {AR_DENSEFORMER, {0}, "denseformer"},
-        {AR_MHC, {0}, "mHC"},
-        {AR_MHC, {.unconstrained = true}, "HC"},
+        {AR_HIGHWAY, {0}, "highway", AR_TWO_PHASE},
+        {AR_HIGHWAY, {.scalar_gate = true}, "highway, scalar gate", AR_TWO_PHASE},
+        {AR_DENSEFORMER, {0}, "denseformer", AR_TWO_PHASE},
+        {AR_MHC, {0}, "mHC", AR_FUSED},
+        {AR_MHC, {.unconstrained = true}, "HC", AR_FUSED},
+        {AR_MHC, {0}, "mHC, unfused", AR_UNFUSED},
+        {AR_MHC, {.unconstrained = true}, "HC, unfused", AR_UNFUSED},
     };
     for (size_t k = 0; k < sizeof subjects / sizeof *subjects; k++)
         for (ar_isa isa = AR_ISA_BASE; isa <= AR_ISA_V4 && ar_isa_runs(isa); isa++)
