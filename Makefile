@@ -27,9 +27,10 @@ OPENMP := $(shell echo 'int main(void){}' | $(CC) -fopenmp -x c - -o /dev/null 2
 # clang's OpenMP library, for smpicc, which links with gcc.
 OMP_CLANG := $(wildcard $(shell $(CC) -print-resource-dir 2>/dev/null)/../../libomp.so)
 X86 := $(shell $(CC) -dM -E -x c /dev/null | grep -q __x86_64__ && echo yes)
-ISAS := base $(if $(X86),v3 v4)
+ISAS := base $(if $(X86),v3 v4 v4b)
 march_v3 := -march=x86-64-v3
 march_v4 := -march=x86-64-v4 -mprefer-vector-width=512
+march_v4b := $(march_v4) -mavx512bf16
 
 override CPPFLAGS += -D_POSIX_C_SOURCE=200809L -I$(B) \
   $(if $(HAVE_SIMGRID),-DHAVE_SIMGRID) $(if $(HAVE_PAPI),-DHAVE_PAPI) $(if $(HAVE_VALGRIND),-DHAVE_VALGRIND) \
@@ -53,8 +54,8 @@ sim_src := $(filter-out $(mpi_src) $(engine_src) $(front_src),$(wildcard sim/*.c
 lib_src := $(wildcard sim/base/*.c kernels/*.c kernels/measure/*.c topologies/*.c reports/*.c) $(sim_src)
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 # kernels/simd: once for each instruction set and storage type.
-simd_obj := $(foreach i,$(ISAS),$(foreach t,fp32 bf16,\
-  $(patsubst kernels/simd/%.c,$(B)/obj/kernels/simd/%.$(i)_$(t).o,$(wildcard kernels/simd/*.c))))
+simd_kinds := $(filter-out v4b_fp32,$(foreach i,$(ISAS),$(i)_fp32 $(i)_bf16))
+simd_obj := $(foreach k,$(simd_kinds),$(patsubst kernels/simd/%.c,$(B)/obj/kernels/simd/%.$(k).o,$(wildcard kernels/simd/*.c)))
 LIB := $(B)/libattnres.a
 LIBS := -lopenblas -lhwloc $(if $(HAVE_SDE),-lsde) -lm $(OPENMP)
 FRONT_LIBS := $(LIBS) $(if $(HAVE_PAPI),-lpapi) $(if $(HAVE_SIMGRID),-lsimgrid)

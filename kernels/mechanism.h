@@ -20,7 +20,14 @@
 typedef enum { AR_FP32, AR_BF16, AR_FP16 } ar_dtype;
 
 /* Instruction sets, of which a build has one architecture's. AUTO: the best there is. */
-typedef enum { AR_ISA_AUTO, AR_ISA_BASE, AR_ISA_V3, AR_ISA_V4 } ar_isa;
+typedef enum {
+    AR_ISA_AUTO,
+    AR_ISA_BASE,
+    AR_ISA_V3,
+    AR_ISA_V4,
+    AR_ISA_V4_BF16, /* rounds to bf16 by an instruction; fp32 storage as V4 */
+    AR_ISAS
+} ar_isa;
 extern const char *const ar_isa_names[]; /* "auto", "base", "x86-64-v3", ..., NULL */
 
 /* Does this processor have it? */

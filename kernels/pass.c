@@ -4,10 +4,11 @@
 extern const ar_ops ar_simd_ops_base_fp32, ar_simd_ops_base_bf16;
 #ifdef AR_HAVE_X86
 extern const ar_ops ar_simd_ops_v3_fp32, ar_simd_ops_v3_bf16;
-extern const ar_ops ar_simd_ops_v4_fp32, ar_simd_ops_v4_bf16;
+extern const ar_ops ar_simd_ops_v4_fp32, ar_simd_ops_v4_bf16, ar_simd_ops_v4b_bf16;
 #endif
 
-const char *const ar_isa_names[] = {"auto", "base", "x86-64-v3", "x86-64-v4", NULL};
+const char *const ar_isa_names[] = {
+    "auto", "base", "x86-64-v3", "x86-64-v4", "x86-64-v4+avx512_bf16", NULL};
 
 bool ar_isa_runs(ar_isa isa) {
 #ifdef AR_HAVE_X86
@@ -16,6 +17,8 @@ bool ar_isa_runs(ar_isa isa) {
         return ar_isa_runs(AR_ISA_V3) && __builtin_cpu_supports("avx512f") &&
                __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
                __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    if (isa == AR_ISA_V4_BF16)
+        return ar_isa_runs(AR_ISA_V4) && __builtin_cpu_supports("avx512bf16");
 #endif
     return isa == AR_ISA_AUTO || isa == AR_ISA_BASE;
 }
@@ -23,8 +26,10 @@ bool ar_isa_runs(ar_isa isa) {
 const ar_ops *ar_ops_find(ar_isa isa, ar_dtype dtype) {
     const bool half = dtype == AR_BF16;
     if (isa == AR_ISA_AUTO)
-        isa = ar_isa_runs(AR_ISA_V4) ? AR_ISA_V4 : ar_isa_runs(AR_ISA_V3) ? AR_ISA_V3 : AR_ISA_BASE;
+        for (isa = AR_ISAS - 1; !ar_isa_runs(isa);)
+            isa--;
 #ifdef AR_HAVE_X86
+    if (isa == AR_ISA_V4_BF16) return half ? &ar_simd_ops_v4b_bf16 : &ar_simd_ops_v4_fp32;
     if (isa == AR_ISA_V4) return half ? &ar_simd_ops_v4_bf16 : &ar_simd_ops_v4_fp32;
     if (isa == AR_ISA_V3) return half ? &ar_simd_ops_v3_bf16 : &ar_simd_ops_v3_fp32;
 #endif

@@ -191,8 +191,10 @@ INLINE void sum_block(size_t queries, size_t strips, size_t n, const sums *a, si
         for (size_t c = 0; c < strips; c++)
             if (a->part[0])
                 vec_put(a->part[q] + j + c * VL, s[q][c], n);
-            else
-                vec_write(a->out[q] + j + c * VL, s[q][c], n, a->stream);
+            else if (strips == 1)
+                vec_write(a->out[q] + j, s[q][c], n, a->stream);
+            else if (c % 2 == 0)
+                vec_write2(a->out[q] + j + c * VL, s[q][c], s[q][c + 1], a->stream);
 }
 
 INLINE void sum_blocks(size_t queries, const sums *a, size_t end) {

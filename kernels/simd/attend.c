@@ -23,28 +23,34 @@ typedef struct {
     vec weight[FEW];
 } few;
 
-/* Logits of one token, while the token before it is summed. */
-INLINE void look_and_sum(size_t j, size_t n, size_t rows, bool looks, bool adds, bool writes,
-                         bool stream, const few *now, const few *before, const float *w,
-                         vec *square, vec *product) {
+/* Logits of one token, while the token before it is summed: `strips` whole vectors, or a
+ * part of one. */
+INLINE void look_and_sum(size_t j, size_t n, size_t strips, size_t rows, bool looks, bool adds,
+                         bool writes, bool stream, const few *now, const few *before,
+                         const float *w, vec *square, vec *product) {
+    vec s[2] = {{0}};
+#pragma GCC unroll 2
+    for (size_t c = 0; c < strips; c++, j += VL) {
 #pragma GCC unroll 8
-    for (size_t i = 0; looks && i < rows; i++) {
-        vec x = vec_load(now->x[i] + j, n);
-        fetch(now->x[i] + AHEAD + j);
-        if (adds && i == rows - 1) {
-            fetch(now->v + AHEAD + j);
-            x = vec_rounded(x + vec_load(now->v + j, n));
-            vec_store(now->x[i] + j, x, n);
+        for (size_t i = 0; looks && i < rows; i++) {
+            vec x = vec_load(now->x[i] + j, n);
+            fetch(now->x[i] + AHEAD + j);
+            if (adds && i == rows - 1) {
+                fetch(now->v + AHEAD + j);
+                x = vec_rounded(x + vec_load(now->v + j, n));
+                vec_store(now->x[i] + j, x, n);
+            }
+            square[i] = vec_fma(x, x, square[i]);
+            product[i] = vec_fma(x, vec_get(w + j, n), product[i]);
         }
-        square[i] = vec_fma(x, x, square[i]);
-        product[i] = vec_fma(x, vec_get(w + j, n), product[i]);
-    }
-    if (!writes) return;
-    vec s = {0};
 #pragma GCC unroll 8
-    for (size_t i = 0; i < rows; i++)
-        s = vec_fma(before->weight[i], vec_load(before->x[i] + j, n), s);
-    vec_write(before->o + j, s, n, stream);
+        for (size_t i = 0; writes && i < rows; i++)
+            s[c] = vec_fma(before->weight[i], vec_load(before->x[i] + j, n), s[c]);
+    }
+    if (writes && strips == 2)
+        vec_write2(before->o + j - 2 * VL, s[0], s[1], stream);
+    else if (writes)
+        vec_write(before->o + j - VL, s[0], n, stream);
 }
 
 INLINE void few_token(const ar_attend *a, size_t rows, bool looks, bool adds, bool writes,
@@ -53,7 +59,19 @@ INLINE void few_token(const ar_attend *a, size_t rows, bool looks, bool adds, bo
     const float *const w = a->query;
     const size_t d = a->width;
     vec square[FEW] = {{0}}, product[FEW] = {{0}};
-    STRIPS(d, look_and_sum, rows, looks, adds, writes, stream, &now, &before, w, square, product);
+    size_t j = 0;
+    for (; j + 2 * VL <= d; j += 2 * VL)
+        look_and_sum(j, VL, 2, rows, looks, adds, writes, stream, &now, &before, w, square,
+                     product);
+    for (; j < d; j += VL) {
+        const size_t part = d - j < VL ? d - j : VL;
+        if (part == VL)
+            look_and_sum(j, VL, 1, rows, looks, adds, writes, stream, &now, &before, w, square,
+                         product);
+        else
+            look_and_sum(j, part, 1, rows, looks, adds, writes, stream, &now, &before, w, square,
+                         product);
+    }
     if (!looks) return;
     float z[FEW][BATCH] = {{0}}, keep[BATCH];
     parts p = empty_parts();

@@ -79,21 +79,28 @@ INLINE void update_any(size_t m, bool updates, size_t d, const token *t, const f
 
 /* ---- read-out ---- */
 
-INLINE void read_step(size_t j, size_t n, size_t m, element *const *x, const float *read,
-                      element *h, bool stream) {
+INLINE vec read_strip(size_t j, size_t n, size_t m, element *const *x, const float *read) {
     vec s = {0};
 #pragma GCC unroll 8
     for (size_t i = 0; i < m; i++)
         s = vec_fma(vec_load(x[i] + j, n), vec_all(read[i]), s);
-    vec_write(h + j, s, n, stream);
+    return s;
+}
+
+INLINE void read_of_m(size_t m, size_t d, element *const *x, const float *read, element *h,
+                      bool stream) {
+    size_t j = 0;
+    for (; j + 2 * VL <= d; j += 2 * VL)
+        vec_write2(h + j, read_strip(j, VL, m, x, read), read_strip(j + VL, VL, m, x, read),
+                   stream);
+    for (; j + VL <= d; j += VL)
+        vec_write(h + j, read_strip(j, VL, m, x, read), VL, stream);
+    if (j < d) vec_write(h + j, read_strip(j, d - j, m, x, read), d - j, stream);
 }
 
 static void read_out(size_t m, size_t d, element *const *x, const float *read, element *h,
                      bool stream) {
-    if (m == 4)
-        STRIPS(d, read_step, 4, x, read, h, stream);
-    else
-        STRIPS(d, read_step, m, x, read, h, stream);
+    m == 4 ? read_of_m(4, d, x, read, h, stream) : read_of_m(m, d, x, read, h, stream);
 }
 
 /* ---- the pass ---- */

@@ -135,6 +135,9 @@ INLINE vec widen(half x) {
 }
 /* To nearest, ties to even; a NaN stays one, not the same one. */
 INLINE half narrow(vec x) {
+#ifdef __AVX512BF16__ /* numbers below the normal ones become 0 */
+    return (half)_mm512_cvtneps_pbh((__m512)x);
+#else
     const uvec u = (uvec)x, nearest = (u + (((u >> 16) & 1u) + 0x7fffu)) >> 16;
 #ifdef AR_AVX512
     const __mmask16 nan = _mm512_cmp_ps_mask((__m512)x, (__m512)x, _CMP_UNORD_Q);
@@ -147,6 +150,7 @@ INLINE half narrow(vec x) {
     return (half)_mm256_castsi256_si128(_mm256_permute4x64_epi64(pairs, 0x08));
 #else
     return __builtin_convertvector(bits, half);
+#endif
 #endif
 #endif
 }
@@ -192,34 +196,35 @@ INLINE vec vec_rounded(vec x) {
 }
 #endif
 
-/* Past the caches; p aligned to the vector's storage. */
-INLINE void vec_stream(element *p, vec x) {
-#if !defined __SSE2__
-    vec_store(p, x, VL);
-#elif defined AR_STORE_BF16
-    const half rounded = narrow(x);
-#ifdef AR_AVX512
-    _mm256_stream_si256((__m256i *)(void *)p, (__m256i)rounded);
-#elif defined AR_AVX2
-    _mm_stream_si128((__m128i *)(void *)p, (__m128i)rounded);
-#else
-    vec_store(p, x, VL);
-    (void)rounded;
-#endif
-#elif defined AR_AVX512
-    _mm512_stream_ps(p, (__m512)x);
-#elif defined AR_AVX2
-    _mm256_stream_ps(p, (__m256)x);
-#else
-    _mm_stream_ps(p, (__m128)x);
-#endif
-}
-/* A whole vector or a part, past the caches where `stream` says so. */
+/* A whole vector or a part; past the caches where `stream` says so and the vector is no less
+ * than a quarter of a cache line (an fp32 one): less is slow. p then is aligned. */
 INLINE void vec_write(element *p, vec x, size_t n, bool stream) {
-    if (n == VL && stream)
-        vec_stream(p, x);
-    else
-        vec_store(p, x, n);
+#if defined __SSE2__ && !defined AR_STORE_BF16
+    if (n == VL && stream) {
+#ifdef AR_AVX512
+        _mm512_stream_ps(p, (__m512)x);
+#elif defined AR_AVX2
+        _mm256_stream_ps(p, (__m256)x);
+#else
+        _mm_stream_ps(p, (__m128)x);
+#endif
+        return;
+    }
+#endif
+    (void)stream;
+    vec_store(p, x, n);
+}
+/* Two whole vectors behind one another. */
+INLINE void vec_write2(element *p, vec x, vec y, bool stream) {
+#if defined AR_AVX512 && defined AR_STORE_BF16
+    if (stream) {
+        const __m512i low = _mm512_castsi256_si512((__m256i)narrow(x));
+        _mm512_stream_si512((__m512i *)(void *)p, _mm512_inserti64x4(low, (__m256i)narrow(y), 1));
+        return;
+    }
+#endif
+    vec_write(p, x, VL, stream);
+    vec_write(p + VL, y, VL, stream);
 }
 /* Streamed stores are ordered behind this. */
 INLINE void vec_fence(void) {
@@ -227,9 +232,10 @@ INLINE void vec_fence(void) {
     _mm_sfence();
 #endif
 }
+/* May rows of d elements from p on go past the caches? Only whole lines do it fast. */
 INLINE bool vec_aligned(const void *p, size_t d) {
-    const size_t bytes = VL * sizeof(element);
-    return (uintptr_t)p % bytes == 0 && d * sizeof(element) % bytes == 0;
+    enum { LINE = 64 };
+    return (uintptr_t)p % LINE == 0 && d * sizeof(element) % LINE == 0;
 }
 
 /* Fetch the line of p ahead of use; p need not be readable. */
