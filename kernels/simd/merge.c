@@ -105,6 +105,10 @@ void AR_SIMD(merge)(const void *args, size_t first, size_t last, float *scratch)
                        i + k == a->n ? NULL : scratch, h, stream);
             }
         }
+        if (a->keep) {
+            a->max[t] = max;
+            a->sum[t] = sum;
+        }
     }
     if (a->stream) vec_fence();
 }

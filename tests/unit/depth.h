@@ -69,8 +69,8 @@ static inline ar_depth depth_new(size_t L, size_t S, size_t T, size_t d) {
     m.h = floats(T * d);
     m.v = floats(T * d);
     m.o = floats(S * T * d);
-    m.max = floats(S * T);
-    m.sum = floats(S * T);
+    m.max = floats((S > L ? S : L + 1) * T);
+    m.sum = floats((S > L ? S : L + 1) * T);
     m.gate = floats(T * d);
     const size_t mixes = L * 6 * d + (L + 1) * (L + 1), biases = L * 24 + 24;
     float *const mix = floats(mixes), *const bias = floats(biases);
