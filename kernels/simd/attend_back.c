@@ -20,7 +20,7 @@ typedef struct {
     element *grad[TILE];
     float *part;      /* gradients so far, where there are more queries than BATCH */
     bool first, last; /* batch of queries */
-    const element *next[2 * TILE + BATCH]; /* rows of the next token: fetched on the way */
+    const element *next[TILE + BATCH]; /* rows of the next token that the sums fetch on the way */
     size_t nexts;
     float norm[TILE], own[TILE]; /* own[i]: the weight of x_i in its own gradient */
     /* p and c = dz r, by query and by source */
@@ -91,11 +91,20 @@ static void given(const ar_attend_back *a, square *s, size_t from, const float (
 enum { OUTPUTS = VL == 16 ? 8 : 4 };
 _Static_assert((int)TILE == (int)BATCH, "rows of weights by query and by source are as far apart");
 
+/* Lines from `at` on, to be fetched one by one. */
+typedef struct {
+    const char *at, *end;
+} ahead;
+
 /* sum[o] += sum over k of weight[k][o] row_k, at one or two vectors of columns. */
 INLINE void add_terms(size_t n, size_t columns, size_t outputs, size_t terms, const float *row,
-                      size_t stride, const float *weight, vec (*sum)[2]) {
+                      size_t stride, const float *weight, vec (*sum)[2], ahead *a) {
     for (size_t k = 0; k < terms; k++, row += stride, weight += BATCH) {
         vec x[2];
+        if (a->at < a->end) {
+            fetch(a->at);
+            a->at += 64;
+        }
 #pragma GCC unroll 2
         for (size_t c = 0; c < columns; c++)
             x[c] = vec_get(row + c * VL, n);
@@ -110,7 +119,7 @@ INLINE void add_terms(size_t n, size_t columns, size_t outputs, size_t terms, co
 }
 
 INLINE void to_sources(size_t j, size_t n, size_t columns, size_t outputs, const square *s,
-                       size_t i, size_t stride) {
+                       size_t i, size_t stride, ahead *a) {
     vec sum[OUTPUTS][2];
 #pragma GCC unroll 8
     for (size_t o = 0; o < outputs; o++) {
@@ -123,8 +132,8 @@ INLINE void to_sources(size_t j, size_t n, size_t columns, size_t outputs, const
             sum[o][c] = vec_fma(own, vec_get(s->x + (i + o) * stride + at, n), before);
         }
     }
-    add_terms(n, columns, outputs, s->count, s->dh + j, stride, &s->p[0][i], sum);
-    if (s->w) add_terms(n, columns, outputs, s->count, s->w + j, stride, &s->c[0][i], sum);
+    add_terms(n, columns, outputs, s->count, s->dh + j, stride, &s->p[0][i], sum, a);
+    if (s->w) add_terms(n, columns, outputs, s->count, s->w + j, stride, &s->c[0][i], sum, a);
 #pragma GCC unroll 8
     for (size_t o = 0; o < outputs; o++)
 #pragma GCC unroll 2
@@ -138,7 +147,7 @@ INLINE void to_sources(size_t j, size_t n, size_t columns, size_t outputs, const
 }
 
 INLINE void to_queries(size_t j, size_t n, size_t columns, size_t outputs, const square *s,
-                       size_t q, size_t stride) {
+                       size_t q, size_t stride, ahead *a) {
     vec sum[OUTPUTS][2];
     float *const dw = s->dw + q * stride + j;
 #pragma GCC unroll 8
@@ -146,7 +155,7 @@ INLINE void to_queries(size_t j, size_t n, size_t columns, size_t outputs, const
 #pragma GCC unroll 2
         for (size_t c = 0; c < columns; c++)
             sum[o][c] = vec_get(dw + o * stride + c * VL, n);
-    add_terms(n, columns, outputs, s->k, s->x + j, stride, &s->by_source[0][q], sum);
+    add_terms(n, columns, outputs, s->k, s->x + j, stride, &s->by_source[0][q], sum, a);
 #pragma GCC unroll 8
     for (size_t o = 0; o < outputs; o++)
 #pragma GCC unroll 2
@@ -159,34 +168,46 @@ INLINE void to_queries(size_t j, size_t n, size_t columns, size_t outputs, const
     do {                                                                                           \
         size_t o_ = 0;                                                                             \
         for (; o_ + OUTPUTS <= (count); o_ += OUTPUTS)                                             \
-            sums(j, n, columns, OUTPUTS, s, o_, stride);                                           \
+            sums(j, n, columns, OUTPUTS, s, o_, stride, a);                                        \
         if (OUTPUTS == 8 && o_ + 4 <= (count)) {                                                   \
-            sums(j, n, columns, 4, s, o_, stride);                                                 \
+            sums(j, n, columns, 4, s, o_, stride, a);                                              \
             o_ += 4;                                                                               \
         }                                                                                          \
         if (o_ + 2 <= (count)) {                                                                   \
-            sums(j, n, columns, 2, s, o_, stride);                                                 \
+            sums(j, n, columns, 2, s, o_, stride, a);                                              \
             o_ += 2;                                                                               \
         }                                                                                          \
-        if (o_ < (count)) sums(j, n, columns, 1, s, o_, stride);                                   \
+        if (o_ < (count)) sums(j, n, columns, 1, s, o_, stride, a);                                \
     } while (0)
 
-INLINE void strip(size_t j, size_t n, size_t columns, const square *s, size_t stride) {
-    for (size_t i = 0; i < s->nexts; i++)
-        for (size_t at = j; at < j + columns * VL; at += 64 / sizeof(element))
-            fetch(s->next[i] + at);
+INLINE void strip(size_t j, size_t n, size_t columns, const square *s, size_t stride, ahead *a) {
     IN_TILES(s->k, to_sources);
     if (s->w) IN_TILES(s->count, to_queries);
 }
 
+/* The part of the rows of the next token that strip k of `count` fetches: those of one row. */
+static ahead part_of(const square *s, size_t d, size_t k, size_t count) {
+    if (s->nexts == 0) return (ahead){NULL, NULL};
+    const size_t row = k * s->nexts / count;
+    const size_t from = (row * count + s->nexts - 1) / s->nexts; /* the row's strips */
+    const size_t to = ((row + 1) * count + s->nexts - 1) / s->nexts;
+    const char *const at = (const char *)s->next[row];
+    const size_t lines = (d * sizeof(element) + 63) / 64;
+    return (ahead){at + (k - from) * lines / (to - from) * 64,
+                   at + (k + 1 - from) * lines / (to - from) * 64};
+}
+
 static void sums(const square *s, size_t d) {
-    const size_t stride = ar_row_stride(d);
+    const size_t stride = ar_row_stride(d), count = (d + 2 * VL - 1) / (2 * VL);
     size_t j = 0;
-    for (; j + 2 * VL <= d; j += 2 * VL)
-        strip(j, VL, 2, s, stride);
+    for (; j + 2 * VL <= d; j += 2 * VL) {
+        ahead a = part_of(s, d, j / (2 * VL), count);
+        strip(j, VL, 2, s, stride, &a);
+    }
+    ahead none = {NULL, NULL};
     for (; j + VL <= d; j += VL)
-        strip(j, VL, 1, s, stride);
-    if (j < d) strip(j, d - j, 1, s, stride);
+        strip(j, VL, 1, s, stride, &none);
+    if (j < d) strip(j, d - j, 1, s, stride, &none);
 }
 
 /* ---- a token ---- */
@@ -207,14 +228,16 @@ static void open_queries(const ar_attend_back *a, square *s, const room *at) {
     s->dw = a->fixed ? NULL : at->dw + s->q0 * stride;
 }
 
-static void open_sources(const ar_attend_back *a, square *s, size_t first, const element **from,
+static void open_sources(const ar_attend_back *a, square *s, size_t first, const element **next,
                          const room *at) {
     const size_t d = a->width;
+    const element *from[TILE];
     s->k = a->n - first < TILE ? a->n - first : TILE;
     for (size_t k = 0; k < s->k; k++) {
         const size_t i = first + k, index = i ? i + a->skip : 0;
         const void *const x = a->open && i == a->n - 1 ? a->open : a->source[index];
         from[k] = (const element *)x + s->t * d;
+        next[k] = from[k] + d;
         s->grad[k] = (element *)a->grad[index] + s->t * d;
     }
     pack(s->k, d, from, at->x, s->norm);
@@ -222,16 +245,14 @@ static void open_sources(const ar_attend_back *a, square *s, size_t first, const
         s->norm[k] = a->variant.raw_keys ? 1.0f : ar_row_rms_inverse(d, s->norm[k]);
 }
 
-/* The rows of the next token that this tile and batch will read. */
-static void foresee(const ar_attend_back *a, square *s, const element *const *x) {
-    const size_t d = a->width;
+/* The rows of the next token that this tile and batch will read and the dot products do not
+ * fetch: `fetched` of dh. */
+static void foresee(const ar_attend_back *a, square *s, const element *const *dh, size_t fetched) {
     s->nexts = 0;
-    for (size_t k = 0; s->first && k < s->k; k++) {
-        s->next[s->nexts++] = x[k] + d;
-        s->next[s->nexts++] = s->grad[k] + d;
-    }
-    for (size_t q = 0; q < s->count; q++)
-        s->next[s->nexts++] = (const element *)a->dh + (s->q0 + q) * a->vectors + (s->t + 1) * d;
+    for (size_t k = 0; s->first && k < s->k; k++)
+        s->next[s->nexts++] = s->grad[k] + a->width;
+    for (size_t q = fetched; q < s->count; q++)
+        s->next[s->nexts++] = dh[q];
 }
 
 static void cross(const ar_attend_back *a, square *s, size_t from, const element *const *x,
@@ -239,8 +260,12 @@ static void cross(const ar_attend_back *a, square *s, size_t from, const element
     const size_t d = a->width, stride = ar_row_stride(d);
     float z[TILE][BATCH] = {{0}}, g[TILE][BATCH] = {{0}};
     const float *row[TILE];
+    const element *dh[BATCH];
     for (size_t k = 0; k < s->k; k++)
         row[k] = at->x + k * stride;
+    for (size_t q = 0; q < BATCH; q++)
+        dh[q] =
+            (const element *)a->dh + (s->q0 + (q < s->count ? q : 0)) * a->vectors + (s->t + 1) * d;
     s->x = at->x;
     s->dh = at->dh;
     s->part = at->part;
@@ -248,9 +273,10 @@ static void cross(const ar_attend_back *a, square *s, size_t from, const element
     if (a->fixed) {
         given(a, s, from, (const float(*)[BATCH])g, at->dfixed);
     } else {
-        dots(s->k, s->count, d, row, s->w, stride, z, x);
+        dots(s->k, s->count, d, row, s->w, stride, z, dh);
         differentiate(a, s, (const float(*)[BATCH])z, (const float(*)[BATCH])g);
     }
+    foresee(a, s, dh, a->fixed ? 0 : s->k < s->count ? s->k : s->count);
     sums(s, d);
 }
 
@@ -267,7 +293,6 @@ static void token(const ar_attend_back *a, size_t t, const room *at) {
             s.first = b == 0;
             s.last = b + 1 == batches;
             if (i == 0 || batches > 1) open_queries(a, &s, at);
-            foresee(a, &s, x);
             cross(a, &s, i, x, at);
         }
     }

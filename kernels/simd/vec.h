@@ -66,7 +66,7 @@ INLINE vec vec_fma(vec a, vec b, vec c) {
 }
 
 INLINE vec vec_all(float x) {
-    return (vec){0} + x;
+    return x - (vec){0}; /* x - 0 is x, which a compiler knows */
 }
 /* mask ? a : b, the mask being all ones or zeros in each lane. */
 INLINE vec vec_pick(ivec mask, vec a, vec b) {
