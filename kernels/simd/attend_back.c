@@ -4,27 +4,28 @@
  *     dx += p dh + dz (r w - z r^2 x / d),    dw += dz r x.
  * Given weights: dx += p dh, dp = dh.x.
  * Two matrix products for z and dh.x, then three for the sums, which go over the columns in
- * strips, all rows of a strip in the first-level cache. */
+ * strips: all rows of a strip stay in the first-level cache. */
 
 #include "../back_pass.h"
 #include "../row.h"
-#include "strips.h"
+#include "tile.h"
 #include "weigh.h"
 
-/* A token's tile of k sources against `count` queries from q0, in strips. */
+/* A token's tile of k sources against `count` queries from q0; rows of floats, a stride
+ * apart. */
 typedef struct {
-    size_t t, q0, count, pitch, k; /* pitch: rows of dh, w and dw */
-    const float *x, *dh, *w;       /* w NULL: given weights */
+    size_t t, q0, count, k;
+    const float *x, *dh, *w; /* w NULL: given weights */
     float *dw;
     element *grad[TILE];
-    float *part;                 /* gradients so far, where there are more queries than BATCH */
-    bool first, last;            /* batch of queries */
+    float *part;      /* gradients so far, where there are more queries than BATCH */
+    bool first, last; /* batch of queries */
+    const element *next[TILE + BATCH]; /* rows of the next token that the sums fetch on the way */
+    size_t nexts;
     float norm[TILE], own[TILE]; /* own[i]: the weight of x_i in its own gradient */
     /* p and c = dz r, by query and by source */
-    float p[BATCH][BATCH], c[BATCH][BATCH], by_source[TILE][BATCH];
+    float p[BATCH][TILE], c[BATCH][TILE], by_source[TILE][BATCH];
 } square;
-
-_Static_assert((int)TILE <= (int)BATCH, "a tile's weights of one query are one row");
 
 /* Statistics of a batch of queries; lanes without a query give c = 0. */
 typedef struct {
@@ -86,114 +87,149 @@ static void given(const ar_attend_back *a, square *s, size_t from, const float (
 
 /* ---- sums ---- */
 
-/* grad_i += sum over q of p dh + c w, and own x_i, in strip j. */
-INLINE void to_sources(size_t j, size_t n, size_t m, size_t outputs, const square *s, size_t i,
-                       ahead *next) {
-    const size_t strip = j / STRIP;
-    const float *const x = s->x + (strip * s->k + i) * STRIP;
-    float *const part = s->part + (strip * s->k + i) * STRIP;
+/* Outputs of a register tile, of two vectors each. */
+enum { OUTPUTS = VL == 16 ? 8 : 4 };
+_Static_assert((int)TILE == (int)BATCH, "rows of weights by query and by source are as far apart");
+
+/* Lines from `at` on, to be fetched one by one. */
+typedef struct {
+    const char *at, *end;
+} ahead;
+
+/* sum[o] += sum over k of weight[k][o] row_k, at one or two vectors of columns. */
+INLINE void add_terms(size_t n, size_t columns, size_t outputs, size_t terms, const float *row,
+                      size_t stride, const float *weight, vec (*sum)[2], ahead *a) {
+    for (size_t k = 0; k < terms; k++, row += stride, weight += BATCH) {
+        vec x[2];
+        if (a->at < a->end) {
+            fetch(a->at);
+            a->at += 64;
+        }
+#pragma GCC unroll 2
+        for (size_t c = 0; c < columns; c++)
+            x[c] = vec_get(row + c * VL, n);
+#pragma GCC unroll 8
+        for (size_t o = 0; o < outputs; o++) {
+            const vec w = vec_all(weight[o]);
+#pragma GCC unroll 2
+            for (size_t c = 0; c < columns; c++)
+                sum[o][c] = vec_fma(w, x[c], sum[o][c]);
+        }
+    }
+}
+
+INLINE void to_sources(size_t j, size_t n, size_t columns, size_t outputs, const square *s,
+                       size_t i, size_t stride, ahead *a) {
     vec sum[OUTPUTS][2];
 #pragma GCC unroll 8
     for (size_t o = 0; o < outputs; o++) {
         const vec own = vec_all(s->own[i + o]);
-        const element *const grad = s->grad[i + o] + j;
-        const vec a = s->first ? vec_load(grad, n) : vec_get(part + o * STRIP, VL);
-        const vec b = !s->first ? vec_get(part + o * STRIP + VL, VL)
-                      : m       ? vec_load(grad + VL, m)
-                                : (vec){0};
-        sum[o][0] = vec_fma(own, vec_get(x + o * STRIP, VL), a);
-        sum[o][1] = vec_fma(own, vec_get(x + o * STRIP + VL, VL), b);
-    }
-    const size_t at = strip * s->pitch * STRIP;
-    add_terms(outputs, s->count, s->dh + at, (const float(*)[BATCH]) & s->p[0][i], sum, next);
-    if (s->w)
-        add_terms(outputs, s->count, s->w + at, (const float(*)[BATCH]) & s->c[0][i], sum, next);
-#pragma GCC unroll 8
-    for (size_t o = 0; o < outputs; o++) {
-        element *const grad = s->grad[i + o] + j;
-        if (!s->last) {
-            vec_put(part + o * STRIP, sum[o][0], VL);
-            vec_put(part + o * STRIP + VL, sum[o][1], VL);
-            continue;
+#pragma GCC unroll 2
+        for (size_t c = 0; c < columns; c++) {
+            const size_t at = j + c * VL;
+            const vec before = s->first ? vec_load(s->grad[i + o] + at, n)
+                                        : vec_get(s->part + (i + o) * stride + at, n);
+            sum[o][c] = vec_fma(own, vec_get(s->x + (i + o) * stride + at, n), before);
         }
-        vec_store(grad, sum[o][0], n);
-        if (m) vec_store(grad + VL, sum[o][1], m);
     }
+    add_terms(n, columns, outputs, s->count, s->dh + j, stride, &s->p[0][i], sum, a);
+    if (s->w) add_terms(n, columns, outputs, s->count, s->w + j, stride, &s->c[0][i], sum, a);
+#pragma GCC unroll 8
+    for (size_t o = 0; o < outputs; o++)
+#pragma GCC unroll 2
+        for (size_t c = 0; c < columns; c++) {
+            const size_t at = j + c * VL;
+            if (s->last)
+                vec_store(s->grad[i + o] + at, sum[o][c], n);
+            else
+                vec_put(s->part + (i + o) * stride + at, sum[o][c], n);
+        }
 }
 
-/* dw_q += sum over i of c x_i, in strip j. */
-INLINE void to_queries(size_t j, size_t n, size_t m, size_t outputs, const square *s, size_t q,
-                       ahead *next) {
-    float *const dw = s->dw + (j / STRIP * s->pitch + q) * STRIP;
+INLINE void to_queries(size_t j, size_t n, size_t columns, size_t outputs, const square *s,
+                       size_t q, size_t stride, ahead *a) {
     vec sum[OUTPUTS][2];
-    (void)n;
-    (void)m;
+    float *const dw = s->dw + q * stride + j;
 #pragma GCC unroll 8
-    for (size_t o = 0; o < outputs; o++) {
-        sum[o][0] = vec_get(dw + o * STRIP, VL);
-        sum[o][1] = vec_get(dw + o * STRIP + VL, VL);
-    }
-    add_terms(outputs, s->k, s->x + j / STRIP * s->k * STRIP,
-              (const float(*)[BATCH]) & s->by_source[0][q], sum, next);
+    for (size_t o = 0; o < outputs; o++)
+#pragma GCC unroll 2
+        for (size_t c = 0; c < columns; c++)
+            sum[o][c] = vec_get(dw + o * stride + c * VL, n);
+    add_terms(n, columns, outputs, s->k, s->x + j, stride, &s->by_source[0][q], sum, a);
 #pragma GCC unroll 8
-    for (size_t o = 0; o < outputs; o++) {
-        vec_put(dw + o * STRIP, sum[o][0], VL);
-        vec_put(dw + o * STRIP + VL, sum[o][1], VL);
-    }
+    for (size_t o = 0; o < outputs; o++)
+#pragma GCC unroll 2
+        for (size_t c = 0; c < columns; c++)
+            vec_put(dw + o * stride + c * VL, sum[o][c], n);
 }
 
-/* All outputs, in register tiles of 8, 4, 2 and 1. */
+/* All outputs of a strip, in register tiles of 8, 4, 2 and 1. */
 #define IN_TILES(count, sums)                                                                      \
     do {                                                                                           \
         size_t o_ = 0;                                                                             \
         for (; o_ + OUTPUTS <= (count); o_ += OUTPUTS)                                             \
-            sums(j, n, m, OUTPUTS, s, o_, next);                                                   \
+            sums(j, n, columns, OUTPUTS, s, o_, stride, a);                                        \
         if (OUTPUTS == 8 && o_ + 4 <= (count)) {                                                   \
-            sums(j, n, m, 4, s, o_, next);                                                         \
+            sums(j, n, columns, 4, s, o_, stride, a);                                              \
             o_ += 4;                                                                               \
         }                                                                                          \
         if (o_ + 2 <= (count)) {                                                                   \
-            sums(j, n, m, 2, s, o_, next);                                                         \
+            sums(j, n, columns, 2, s, o_, stride, a);                                              \
             o_ += 2;                                                                               \
         }                                                                                          \
-        if (o_ < (count)) sums(j, n, m, 1, s, o_, next);                                           \
+        if (o_ < (count)) sums(j, n, columns, 1, s, o_, stride, a);                                \
     } while (0)
 
-/* n, m: elements of the strip's vectors. */
-INLINE void sums_step(size_t j, size_t n, size_t m, const square *s, ahead *next) {
+INLINE void strip(size_t j, size_t n, size_t columns, const square *s, size_t stride, ahead *a) {
     IN_TILES(s->k, to_sources);
     if (s->w) IN_TILES(s->count, to_queries);
 }
 
-static void sums(const square *s, size_t d, ahead *next) {
-    ahead here = *next; /* in registers */
+/* The part of the rows of the next token that strip k of `count` fetches: those of one row. */
+static ahead part_of(const square *s, size_t d, size_t k, size_t count) {
+    if (s->nexts == 0) return (ahead){NULL, NULL};
+    const size_t row = k * s->nexts / count;
+    const size_t from = (row * count + s->nexts - 1) / s->nexts; /* the row's strips */
+    const size_t to = ((row + 1) * count + s->nexts - 1) / s->nexts;
+    const char *const at = (const char *)s->next[row];
+    const size_t lines = (d * sizeof(element) + 63) / 64;
+    return (ahead){at + (k - from) * lines / (to - from) * 64,
+                   at + (k + 1 - from) * lines / (to - from) * 64};
+}
+
+static void sums(const square *s, size_t d) {
+    const size_t stride = ar_row_stride(d), count = (d + 2 * VL - 1) / (2 * VL);
     size_t j = 0;
-    for (; j + STRIP <= d; j += STRIP)
-        sums_step(j, VL, VL, s, &here);
-    if (j < d) sums_step(j, first_of(d, j), second_of(d, j), s, &here);
-    *next = here;
+    for (; j + 2 * VL <= d; j += 2 * VL) {
+        ahead a = part_of(s, d, j / (2 * VL), count);
+        strip(j, VL, 2, s, stride, &a);
+    }
+    ahead none = {NULL, NULL};
+    for (; j + VL <= d; j += VL)
+        strip(j, VL, 1, s, stride, &none);
+    if (j < d) strip(j, d - j, 1, s, stride, &none);
 }
 
 /* ---- a token ---- */
 
-/* A thread's rows, in strips; dfixed and linear are plain. */
+/* A thread's rows. */
 typedef struct {
     float *x, *part, *dh, *query, *dw, *dfixed;
-    size_t pitch;
 } room;
 
 static void open_queries(const ar_attend_back *a, square *s, const room *at) {
-    const size_t d = a->width, rows = s->q0 * strips_of(d) * STRIP;
+    const size_t d = a->width, stride = ar_row_stride(d);
     const element *from[BATCH];
     float unused[BATCH];
     for (size_t q = 0; q < s->count; q++)
         from[q] = (const element *)a->dh + (s->q0 + q) * a->vectors + s->t * d;
-    strips_pack(s->count, d, from, at->dh, at->pitch, unused);
-    s->w = a->fixed ? NULL : at->query + rows;
-    s->dw = a->fixed ? NULL : at->dw + rows;
+    pack(s->count, d, from, at->dh, unused);
+    s->w = a->fixed ? NULL : at->query + s->q0 * stride;
+    s->dw = a->fixed ? NULL : at->dw + s->q0 * stride;
 }
 
-static void open_sources(const ar_attend_back *a, square *s, size_t first, const room *at) {
+static void open_sources(const ar_attend_back *a, square *s, size_t first, const element **next,
+                         const room *at) {
     const size_t d = a->width;
     const element *from[TILE];
     s->k = a->n - first < TILE ? a->n - first : TILE;
@@ -201,106 +237,93 @@ static void open_sources(const ar_attend_back *a, square *s, size_t first, const
         const size_t i = first + k, index = i ? i + a->skip : 0;
         const void *const x = a->open && i == a->n - 1 ? a->open : a->source[index];
         from[k] = (const element *)x + s->t * d;
+        next[k] = from[k] + d;
         s->grad[k] = (element *)a->grad[index] + s->t * d;
     }
-    strips_pack(s->k, d, from, at->x, s->k, s->norm);
+    pack(s->k, d, from, at->x, s->norm);
     for (size_t k = 0; k < s->k; k++)
         s->norm[k] = a->variant.raw_keys ? 1.0f : ar_row_rms_inverse(d, s->norm[k]);
 }
 
-/* The rows of the next token that tile `first` and this batch will read; returns how many. */
-static size_t foresee(const ar_attend_back *a, const square *s, size_t first,
-                      const element **next) {
-    const size_t d = a->width, at = (s->t + 1) * d;
-    size_t count = 0;
-    for (size_t k = 0; s->first && k < s->k; k++) {
-        const size_t i = first + k;
-        const void *const x = a->open && i == a->n - 1 ? a->open : a->source[i ? i + a->skip : 0];
-        next[count++] = (const element *)x + at;
-    }
-    for (size_t q = 0; first == 0 && q < s->count; q++)
-        next[count++] = (const element *)a->dh + (s->q0 + q) * a->vectors + at;
+/* The rows of the next token that this tile and batch will read and the dot products do not
+ * fetch: `fetched` of dh. */
+static void foresee(const ar_attend_back *a, square *s, const element *const *dh, size_t fetched) {
+    s->nexts = 0;
     for (size_t k = 0; s->first && k < s->k; k++)
-        next[count++] = s->grad[k] + d;
-    return count;
+        s->next[s->nexts++] = s->grad[k] + a->width;
+    for (size_t q = fetched; q < s->count; q++)
+        s->next[s->nexts++] = dh[q];
 }
 
-static void cross(const ar_attend_back *a, square *s, size_t from, const room *at) {
-    const size_t d = a->width, strips = strips_of(d);
+static void cross(const ar_attend_back *a, square *s, size_t from, const element *const *x,
+                  const room *at) {
+    const size_t d = a->width, stride = ar_row_stride(d);
     float z[TILE][BATCH] = {{0}}, g[TILE][BATCH] = {{0}};
-    const element *rows[2 * TILE + BATCH];
-    ahead next = {.row = rows, .count = foresee(a, s, from, rows), .elements = d};
+    const float *row[TILE];
+    const element *dh[BATCH];
+    for (size_t k = 0; k < s->k; k++)
+        row[k] = at->x + k * stride;
+    for (size_t q = 0; q < BATCH; q++)
+        dh[q] =
+            (const element *)a->dh + (s->q0 + (q < s->count ? q : 0)) * a->vectors + (s->t + 1) * d;
     s->x = at->x;
     s->dh = at->dh;
     s->part = at->part;
-    products(s->k, s->count, strips, s->x, s->dh, s->pitch, g, &next);
+    dots(s->k, s->count, d, row, s->dh, stride, g, x);
     if (a->fixed) {
         given(a, s, from, (const float(*)[BATCH])g, at->dfixed);
     } else {
-        products(s->k, s->count, strips, s->x, s->w, s->pitch, z, &next);
+        dots(s->k, s->count, d, row, s->w, stride, z, dh);
         differentiate(a, s, (const float(*)[BATCH])z, (const float(*)[BATCH])g);
     }
-    sums(s, d, &next);
+    foresee(a, s, dh, a->fixed ? 0 : s->k < s->count ? s->k : s->count);
+    sums(s, d);
 }
 
 static void token(const ar_attend_back *a, size_t t, const room *at) {
     const size_t batches = (a->queries + BATCH - 1) / BATCH;
     square s;
     s.t = t;
-    s.pitch = at->pitch;
     for (size_t i = 0; i < a->n; i += TILE) {
-        open_sources(a, &s, i, at);
+        const element *x[TILE];
+        open_sources(a, &s, i, x, at);
         for (size_t b = 0; b < batches; b++) {
             s.q0 = b * BATCH;
             s.count = a->queries - s.q0 < BATCH ? a->queries - s.q0 : BATCH;
             s.first = b == 0;
             s.last = b + 1 == batches;
             if (i == 0 || batches > 1) open_queries(a, &s, at);
-            cross(a, &s, i, at);
+            cross(a, &s, i, x, at);
         }
     }
 }
 
-/* dw of the token's own query, written as its gradient. */
-static void close_own(const ar_attend_back *a, size_t t, const float *dw) {
-    const size_t d = a->width;
-    element *const down = (element *)a->down + t * d;
-    size_t j = 0;
-    for (; j + VL <= d; j += VL)
-        vec_store(down + j, vec_get(dw + j, VL), VL);
-    if (j < d) vec_store(down + j, vec_get(dw + j, d - j), d - j);
+INLINE void own_step(size_t j, size_t n, const float *dw, element *down) {
+    vec_store(down + j, vec_get(dw + j, n), n);
 }
 
-/* scratch: the sums of dw, in rows at the end and until then the queries; or those of given
- * weights; then dw, x, gradients so far, dh. */
+/* scratch: the sums of dw or, of given weights, dp; then rows. */
 void AR_SIMD(attend_back)(const void *args, size_t first, size_t last, float *scratch) {
     const ar_attend_back *const a = args;
-    const size_t d = a->width, stride = ar_row_stride(d), row = strips_of(d) * STRIP;
-    const size_t queries = a->fixed ? 0 : ar_query_rows(a->queries);
-    room at = {.query = scratch, .dfixed = scratch};
-    at.pitch = a->queries < BATCH ? a->queries : BATCH;
-    at.dw = scratch + (a->fixed ? (a->queries * a->n + 15) / 16 * 16 : queries * stride);
-    at.x = at.dw + queries * stride;
+    const size_t d = a->width, stride = ar_row_stride(d);
+    const size_t sums = a->fixed ? a->queries * a->n : a->queries * stride;
+    const size_t queries = a->fixed ? 0 : a->queries;
+    room at = {.dw = scratch, .dfixed = scratch};
+    at.x = scratch + (sums + 15) / 16 * 16;
     at.part = at.x + TILE * stride;
     at.dh = at.part + TILE * stride;
-    if (a->fixed)
-        memset(scratch, 0, a->queries * a->n * sizeof *scratch);
-    else
-        memset(at.dw, 0, queries * stride * sizeof *scratch);
-    for (size_t q = 0; !a->own && !a->fixed && q < a->queries; q++)
-        strips_put(d, a->query + q * d, at.query + q / BATCH * BATCH * row + q % BATCH * STRIP,
-                   at.pitch);
+    at.query = at.dh + BATCH * stride;
+    memset(scratch, 0, sums * sizeof *scratch);
+    for (size_t q = 0; !a->own && q < queries; q++)
+        memcpy(at.query + q * stride, a->query + q * d, d * sizeof *a->query);
     for (size_t t = first; t < last; t++) {
         if (a->own) {
             const element *const w = (const element *)a->own + t * d;
             float unused;
-            strips_pack(1, d, &w, at.query, 1, &unused);
-            memset(at.dw, 0, row * sizeof *at.dw);
+            pack(1, d, &w, at.query, &unused);
+            memset(at.dw, 0, d * sizeof *at.dw);
         }
         token(a, t, &at);
-        if (a->own) close_own(a, t, at.dw); /* one row's strips lie behind one another */
+        if (a->own) STRIPS(d, own_step, at.dw, (element *)a->down + t * d);
     }
-    for (size_t q = 0; !a->own && !a->fixed && q < a->queries; q++)
-        strips_get(d, at.dw + q / BATCH * BATCH * row + q % BATCH * STRIP, at.pitch,
-                   scratch + q * stride);
 }

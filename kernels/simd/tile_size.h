@@ -16,11 +16,6 @@ static inline size_t ar_row_stride(size_t d) {
     return (d + 15) / 16 * 16 + 16;
 }
 
-/* Rows that so many queries take in attend_back: those beyond one batch in whole batches. */
-static inline size_t ar_query_rows(size_t queries) {
-    return queries < BATCH ? queries : (queries + BATCH - 1) / BATCH * BATCH;
-}
-
 /* A pass's scratch: twice TILE rows, the queries' rows and two more, as many sums, then max
  * and sum for every BATCH queries. */
 static inline size_t ar_scratch_parts(size_t d, size_t queries) {
