@@ -18,10 +18,8 @@ typedef struct {
     const float *x, *dh, *w; /* w NULL: given weights */
     float *dw;
     element *grad[TILE];
-    float *part;      /* gradients so far, where there are more queries than BATCH */
-    bool first, last; /* batch of queries */
-    const element *next[TILE + BATCH]; /* rows of the next token that the sums fetch on the way */
-    size_t nexts;
+    float *part;                 /* gradients so far, where there are more queries than BATCH */
+    bool first, last;            /* batch of queries */
     float norm[TILE], own[TILE]; /* own[i]: the weight of x_i in its own gradient */
     /* p and c = dz r, by query and by source */
     float p[BATCH][TILE], c[BATCH][TILE], by_source[TILE][BATCH];
@@ -91,20 +89,11 @@ static void given(const ar_attend_back *a, square *s, size_t from, const float (
 enum { OUTPUTS = VL == 16 ? 8 : 4 };
 _Static_assert((int)TILE == (int)BATCH, "rows of weights by query and by source are as far apart");
 
-/* Lines from `at` on, to be fetched one by one. */
-typedef struct {
-    const char *at, *end;
-} ahead;
-
 /* sum[o] += sum over k of weight[k][o] row_k, at one or two vectors of columns. */
 INLINE void add_terms(size_t n, size_t columns, size_t outputs, size_t terms, const float *row,
-                      size_t stride, const float *weight, vec (*sum)[2], ahead *a) {
+                      size_t stride, const float *weight, vec (*sum)[2]) {
     for (size_t k = 0; k < terms; k++, row += stride, weight += BATCH) {
         vec x[2];
-        if (a->at < a->end) {
-            fetch(a->at);
-            a->at += 64;
-        }
 #pragma GCC unroll 2
         for (size_t c = 0; c < columns; c++)
             x[c] = vec_get(row + c * VL, n);
@@ -119,7 +108,7 @@ INLINE void add_terms(size_t n, size_t columns, size_t outputs, size_t terms, co
 }
 
 INLINE void to_sources(size_t j, size_t n, size_t columns, size_t outputs, const square *s,
-                       size_t i, size_t stride, ahead *a) {
+                       size_t i, size_t stride) {
     vec sum[OUTPUTS][2];
 #pragma GCC unroll 8
     for (size_t o = 0; o < outputs; o++) {
@@ -132,8 +121,8 @@ INLINE void to_sources(size_t j, size_t n, size_t columns, size_t outputs, const
             sum[o][c] = vec_fma(own, vec_get(s->x + (i + o) * stride + at, n), before);
         }
     }
-    add_terms(n, columns, outputs, s->count, s->dh + j, stride, &s->p[0][i], sum, a);
-    if (s->w) add_terms(n, columns, outputs, s->count, s->w + j, stride, &s->c[0][i], sum, a);
+    add_terms(n, columns, outputs, s->count, s->dh + j, stride, &s->p[0][i], sum);
+    if (s->w) add_terms(n, columns, outputs, s->count, s->w + j, stride, &s->c[0][i], sum);
 #pragma GCC unroll 8
     for (size_t o = 0; o < outputs; o++)
 #pragma GCC unroll 2
@@ -147,7 +136,7 @@ INLINE void to_sources(size_t j, size_t n, size_t columns, size_t outputs, const
 }
 
 INLINE void to_queries(size_t j, size_t n, size_t columns, size_t outputs, const square *s,
-                       size_t q, size_t stride, ahead *a) {
+                       size_t q, size_t stride) {
     vec sum[OUTPUTS][2];
     float *const dw = s->dw + q * stride + j;
 #pragma GCC unroll 8
@@ -155,7 +144,7 @@ INLINE void to_queries(size_t j, size_t n, size_t columns, size_t outputs, const
 #pragma GCC unroll 2
         for (size_t c = 0; c < columns; c++)
             sum[o][c] = vec_get(dw + o * stride + c * VL, n);
-    add_terms(n, columns, outputs, s->k, s->x + j, stride, &s->by_source[0][q], sum, a);
+    add_terms(n, columns, outputs, s->k, s->x + j, stride, &s->by_source[0][q], sum);
 #pragma GCC unroll 8
     for (size_t o = 0; o < outputs; o++)
 #pragma GCC unroll 2
@@ -168,46 +157,31 @@ INLINE void to_queries(size_t j, size_t n, size_t columns, size_t outputs, const
     do {                                                                                           \
         size_t o_ = 0;                                                                             \
         for (; o_ + OUTPUTS <= (count); o_ += OUTPUTS)                                             \
-            sums(j, n, columns, OUTPUTS, s, o_, stride, a);                                        \
+            sums(j, n, columns, OUTPUTS, s, o_, stride);                                           \
         if (OUTPUTS == 8 && o_ + 4 <= (count)) {                                                   \
-            sums(j, n, columns, 4, s, o_, stride, a);                                              \
+            sums(j, n, columns, 4, s, o_, stride);                                                 \
             o_ += 4;                                                                               \
         }                                                                                          \
         if (o_ + 2 <= (count)) {                                                                   \
-            sums(j, n, columns, 2, s, o_, stride, a);                                              \
+            sums(j, n, columns, 2, s, o_, stride);                                                 \
             o_ += 2;                                                                               \
         }                                                                                          \
-        if (o_ < (count)) sums(j, n, columns, 1, s, o_, stride, a);                                \
+        if (o_ < (count)) sums(j, n, columns, 1, s, o_, stride);                                   \
     } while (0)
 
-INLINE void strip(size_t j, size_t n, size_t columns, const square *s, size_t stride, ahead *a) {
+INLINE void strip(size_t j, size_t n, size_t columns, const square *s, size_t stride) {
     IN_TILES(s->k, to_sources);
     if (s->w) IN_TILES(s->count, to_queries);
 }
 
-/* The part of the rows of the next token that strip k of `count` fetches: those of one row. */
-static ahead part_of(const square *s, size_t d, size_t k, size_t count) {
-    if (s->nexts == 0) return (ahead){NULL, NULL};
-    const size_t row = k * s->nexts / count;
-    const size_t from = (row * count + s->nexts - 1) / s->nexts; /* the row's strips */
-    const size_t to = ((row + 1) * count + s->nexts - 1) / s->nexts;
-    const char *const at = (const char *)s->next[row];
-    const size_t lines = (d * sizeof(element) + 63) / 64;
-    return (ahead){at + (k - from) * lines / (to - from) * 64,
-                   at + (k + 1 - from) * lines / (to - from) * 64};
-}
-
 static void sums(const square *s, size_t d) {
-    const size_t stride = ar_row_stride(d), count = (d + 2 * VL - 1) / (2 * VL);
+    const size_t stride = ar_row_stride(d);
     size_t j = 0;
-    for (; j + 2 * VL <= d; j += 2 * VL) {
-        ahead a = part_of(s, d, j / (2 * VL), count);
-        strip(j, VL, 2, s, stride, &a);
-    }
-    ahead none = {NULL, NULL};
+    for (; j + 2 * VL <= d; j += 2 * VL)
+        strip(j, VL, 2, s, stride);
     for (; j + VL <= d; j += VL)
-        strip(j, VL, 1, s, stride, &none);
-    if (j < d) strip(j, d - j, 1, s, stride, &none);
+        strip(j, VL, 1, s, stride);
+    if (j < d) strip(j, d - j, 1, s, stride);
 }
 
 /* ---- a token ---- */
@@ -245,27 +219,13 @@ static void open_sources(const ar_attend_back *a, square *s, size_t first, const
         s->norm[k] = a->variant.raw_keys ? 1.0f : ar_row_rms_inverse(d, s->norm[k]);
 }
 
-/* The rows of the next token that this tile and batch will read and the dot products do not
- * fetch: `fetched` of dh. */
-static void foresee(const ar_attend_back *a, square *s, const element *const *dh, size_t fetched) {
-    s->nexts = 0;
-    for (size_t k = 0; s->first && k < s->k; k++)
-        s->next[s->nexts++] = s->grad[k] + a->width;
-    for (size_t q = fetched; q < s->count; q++)
-        s->next[s->nexts++] = dh[q];
-}
-
 static void cross(const ar_attend_back *a, square *s, size_t from, const element *const *x,
                   const room *at) {
     const size_t d = a->width, stride = ar_row_stride(d);
     float z[TILE][BATCH] = {{0}}, g[TILE][BATCH] = {{0}};
     const float *row[TILE];
-    const element *dh[BATCH];
     for (size_t k = 0; k < s->k; k++)
         row[k] = at->x + k * stride;
-    for (size_t q = 0; q < BATCH; q++)
-        dh[q] =
-            (const element *)a->dh + (s->q0 + (q < s->count ? q : 0)) * a->vectors + (s->t + 1) * d;
     s->x = at->x;
     s->dh = at->dh;
     s->part = at->part;
@@ -273,10 +233,9 @@ static void cross(const ar_attend_back *a, square *s, size_t from, const element
     if (a->fixed) {
         given(a, s, from, (const float(*)[BATCH])g, at->dfixed);
     } else {
-        dots(s->k, s->count, d, row, s->w, stride, z, dh);
+        dots(s->k, s->count, d, row, s->w, stride, z, x);
         differentiate(a, s, (const float(*)[BATCH])z, (const float(*)[BATCH])g);
     }
-    foresee(a, s, dh, a->fixed ? 0 : s->k < s->count ? s->k : s->count);
     sums(s, d);
 }
 
