@@ -229,7 +229,8 @@ static void cross(const ar_attend_back *a, square *s, size_t from, const element
     s->x = at->x;
     s->dh = at->dh;
     s->part = at->part;
-    dots(s->k, s->count, d, row, s->dh, stride, g, x);
+    /* fetched on the way: the gradients that the sums add to, then the next token's sources */
+    dots(s->k, s->count, d, row, s->dh, stride, g, (const element *const *)s->grad);
     if (a->fixed) {
         given(a, s, from, (const float(*)[BATCH])g, at->dfixed);
     } else {
