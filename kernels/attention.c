@@ -2,6 +2,10 @@
 
 #include "pass.h"
 
+float *ar_statistics(const ar_depth *m, float *of, size_t l) {
+    return of + (m->keep ? l - 1 : l - m->first) * m->tokens;
+}
+
 void ar_attend_one(const ar_depth *m, size_t l, size_t n, const void *v) {
     const bool own = m->variant.own_query && l <= m->layers;
     const size_t window = m->variant.window;
@@ -14,6 +18,8 @@ void ar_attend_one(const ar_depth *m, size_t l, size_t n, const void *v) {
                                    .query = m->query + (l - 1) * m->width,
                                    .own = own ? m->gate : NULL,
                                    .o = m->h,
+                                   .max = m->keep ? ar_statistics(m, m->max, l) : NULL,
+                                   .sum = m->keep ? ar_statistics(m, m->sum, l) : NULL,
                                    .variant = m->variant,
                                    .stream = m->stream});
 }
@@ -25,8 +31,8 @@ void ar_attend_many(const ar_depth *m, size_t n, size_t first, size_t last) {
                                    .query = m->query + (first - 1) * m->width,
                                    .queries = last - first + 1,
                                    .o = m->o,
-                                   .max = m->max,
-                                   .sum = m->sum,
+                                   .max = ar_statistics(m, m->max, first),
+                                   .sum = ar_statistics(m, m->sum, first),
                                    .vectors = m->tokens * m->width,
                                    .scalars = m->tokens,
                                    .variant = m->variant,
@@ -40,14 +46,14 @@ void *ar_attended(const ar_depth *m, size_t l) {
 
 const void *ar_merge_in(const ar_depth *m, size_t l, void *const *source, size_t n, const void *v) {
     void *const o = ar_attended(m, l);
-    const size_t row = (l - m->first) * m->tokens;
     ar_pass_merge(m, &(ar_merge){.width = m->width,
                                  .source = source,
                                  .n = n,
                                  .v = v,
                                  .o = o,
-                                 .max = m->max + row,
-                                 .sum = m->sum + row,
+                                 .max = ar_statistics(m, m->max, l),
+                                 .sum = ar_statistics(m, m->sum, l),
+                                 .keep = m->keep,
                                  .query = m->query + (l - 1) * m->width,
                                  .variant = m->variant});
     return o;

@@ -3,6 +3,7 @@
  * so it is the partial sum without a copy; v_2.. are added by the next layer's input
  * or by finish. Source: paper, section 4.2, Algorithm 1. */
 
+#include "back_pass.h"
 #include "mechanisms.h"
 #include "pass.h"
 #include "traffic.h"
@@ -82,3 +83,71 @@ static const void *auto_input(ar_depth *m, size_t l) {
 
 const ar_mechanism ar_block_auto = {AR_BLOCK,   "block", AR_AUTO, auto_start,
                                     auto_input, output,  finish,  head};
+
+/* ---- backward ---- */
+
+/* source[n]'s gradient is that of the partial sum: complete for layers from l on when they have
+ * been absorbed, and then that of v_l, too. */
+
+static const void *back_output(ar_back *b, size_t l) {
+    return b->grad[place_of(b->depth, l).n];
+}
+
+/* Reads dh and h (sigmoid: nothing). */
+static void dot(ar_back *b, size_t l) {
+    ar_back_dot(b, l, ar_back_gathered(b, l), b->h[l - 1]);
+}
+
+/* i = 1: dot. Else reads dh, h, the partial sum and its gradient, writes the latter: 5. */
+static void two_phase_absorb(ar_back *b, size_t l) {
+    const ar_depth *const m = b->depth;
+    const place at = place_of(m, l);
+    if (at.i == 1) {
+        dot(b, l);
+        return;
+    }
+    ar_pass_partial_back(m, &(ar_partial_back){.width = m->width,
+                                               .dh = ar_back_gathered(b, l),
+                                               .h = b->h[l - 1],
+                                               .x = b->partial[l - 1],
+                                               .query = m->query + (l - 1) * m->width,
+                                               .max = ar_statistics(m, m->max, l),
+                                               .sum = ar_statistics(m, m->sum, l),
+                                               .dot = b->dot + (l - b->first) * m->tokens,
+                                               .grad = b->grad[at.n],
+                                               .dquery = b->dquery + (l - 1) * m->width,
+                                               .variant = m->variant});
+}
+
+/* The finished sources: reads 2n and a dh for each layer, writes n. */
+static void two_phase_finish(ar_back *b) {
+    ar_back_attend(b, 0, place_of(b->depth, b->first).n, NULL, b->first, b->last);
+}
+
+/* Over all of n sources, with the partial sum from i = 2 on: dot, and reads 2n + 1, writes n. */
+static void one_pass_absorb(ar_back *b, size_t l) {
+    const place at = place_of(b->depth, l);
+    dot(b, l);
+    if (at.i == 1)
+        ar_back_attend(b, 0, at.n, NULL, l, l);
+    else
+        ar_back_attend(b, 0, at.n + 1, b->partial[l - 1], l, l);
+}
+
+static void one_pass_finish(ar_back *b) {
+    (void)b;
+}
+
+static void back_head(ar_back *b, const void *out, const void *dout) {
+    const ar_depth *const m = b->depth;
+    ar_back_head(b, (m->layers + m->block - 1) / m->block + 1, out, dout);
+}
+
+#define BACK(of, absorbs, finishes)                                                                \
+    {                                                                                              \
+        .id = AR_BLOCK, .form = of, .grouped = true, .output = back_output,                        \
+        .input = ar_back_gathered, .absorb = absorbs, .finish = finishes, .head = back_head        \
+    }
+const ar_backward ar_block_two_phase_back = BACK(AR_TWO_PHASE, two_phase_absorb, two_phase_finish);
+const ar_backward ar_block_one_pass_back = BACK(AR_ONE_PASS, one_pass_absorb, one_pass_finish);
+const ar_backward ar_block_auto_back = BACK(AR_AUTO, two_phase_absorb, two_phase_finish);

@@ -52,3 +52,63 @@ const ar_mechanism ar_full_two_phase = {AR_FULL,         "full", AR_TWO_PHASE, t
                                         two_phase_input, output, finish,       head};
 const ar_mechanism ar_full_one_pass = {AR_FULL,        "full", AR_ONE_PASS, one_pass_start,
                                        one_pass_input, output, finish,      head};
+
+/* ---- backward ---- */
+
+/* A source's gradient gathers what its later layers of the segment give, when its output is
+ * asked for; sources before the segment get theirs at its end. Segments are groups of S layers
+ * (two-phase) or the chunk (one-pass). */
+
+/* The last layer of the segment that reads source i > 0. */
+static size_t last_reader(const ar_back *b, size_t i) {
+    const size_t window = b->depth->variant.window;
+    return window > 0 && window < b->last - i ? i + window : b->last;
+}
+
+/* k later layers: reads k + 2, writes 1; nothing for the last. */
+static const void *back_output(ar_back *b, size_t l) {
+    const bool own = b->depth->variant.own_query;
+    if (l < b->last && !own) ar_back_attend(b, l, 1, NULL, l + 1, last_reader(b, l));
+    return b->grad[l];
+}
+
+/* Reads dh and h; a layer of own queries goes over its sources at once. */
+static void back_absorb(ar_back *b, size_t l) {
+    ar_back_dot(b, l, ar_back_gathered(b, l), b->h[l - 1]);
+    if (b->depth->variant.own_query) ar_back_attend(b, 0, l, NULL, l, l);
+}
+
+/* Reads 2 first and a dh for each layer, writes first. With a window the embedding is read
+ * by all, the others one by one by those that reach them. */
+static void back_finish(ar_back *b) {
+    const ar_variant *const variant = &b->depth->variant;
+    if (variant->own_query) return;
+    if (!variant->window) {
+        ar_back_attend(b, 0, b->first, NULL, b->first, b->last);
+        return;
+    }
+    ar_back_attend(b, 0, 1, NULL, b->first, b->last);
+    for (size_t i = 1; i < b->first; i++)
+        if (variant->window >= b->first - i)
+            ar_back_attend(b, i, 1, NULL, b->first, last_reader(b, i));
+}
+
+static void back_head(ar_back *b, const void *out, const void *dout) {
+    ar_back_head(b, b->depth->layers + 1, out, dout);
+}
+
+const ar_backward ar_full_two_phase_back = {.id = AR_FULL,
+                                            .form = AR_TWO_PHASE,
+                                            .grouped = true,
+                                            .output = back_output,
+                                            .input = ar_back_gathered,
+                                            .absorb = back_absorb,
+                                            .finish = back_finish,
+                                            .head = back_head};
+const ar_backward ar_full_one_pass_back = {.id = AR_FULL,
+                                           .form = AR_ONE_PASS,
+                                           .output = back_output,
+                                           .input = ar_back_gathered,
+                                           .absorb = back_absorb,
+                                           .finish = back_finish,
+                                           .head = back_head};

@@ -13,6 +13,7 @@
  * chunk: the last three make the input of the next layer, or finish.
  * Sources: arXiv 2409.19606 (HC), 2512.24880 (mHC), with HC's projections for both. */
 
+#include "back_pass.h"
 #include "mechanisms.h"
 #include "pass.h"
 
@@ -125,3 +126,62 @@ static void finish_in_parts(ar_depth *m, size_t last) {
 
 const ar_mechanism ar_mhc_unfused = {AR_MHC,         "mhc",  AR_UNFUSED,      start,
                                      input_in_parts, output, finish_in_parts, head};
+/* ---- backward ---- */
+
+/* Absorb dh of layer `done` (0: none), then dv of layer `next` (0: none). */
+static void back_pass(ar_back *b, size_t done, size_t next) {
+    const ar_depth *const m = b->depth;
+    const size_t s = m->streams;
+    ar_streams_back a = {.width = m->width,
+                         .streams = s,
+                         .grad = b->grad,
+                         .manifold = !m->variant.unconstrained,
+                         .stream = m->stream};
+    if (done) {
+        a.past = b->h + (done - 1) * s;
+        a.v = b->v[done - 1];
+        a.dh = b->dh;
+        a.past_p = projections(m, done);
+        a.past_b = biases(m, done);
+        a.dp = b->dmix + (done - 1) * (s + 2) * m->width;
+        a.db = b->dbias + (done - 1) * (s + 2) * s;
+    }
+    if (next) {
+        a.next = b->h + (next - 1) * s;
+        a.next_p = projections(m, next);
+        a.next_b = biases(m, next);
+        a.dv = b->dv;
+    }
+    ar_pass_streams_back(m, &a);
+}
+
+/* The segment's last layer: reads the streams and their gradients, writes dv: 2m + 1. Others
+ * absorb the layer after on the way: its streams, v and dh, too, and writes gradients: 4m + 3. */
+static const void *back_output(ar_back *b, size_t l) {
+    back_pass(b, l < b->last ? l + 1 : 0, l);
+    return b->dv;
+}
+
+static void back_absorb(ar_back *b, size_t l) {
+    (void)b;
+    (void)l;
+}
+
+/* 3m + 2 */
+static void back_finish(ar_back *b) {
+    back_pass(b, b->first, 0);
+}
+
+static void back_head(ar_back *b, const void *out, const void *dout) {
+    (void)out;
+    for (size_t j = 0; j < b->depth->streams; j++)
+        ar_pass_add(b->depth, b->grad[j], dout);
+}
+
+const ar_backward ar_mhc_back = {.id = AR_MHC,
+                                 .form = AR_FUSED,
+                                 .output = back_output,
+                                 .input = ar_back_single,
+                                 .absorb = back_absorb,
+                                 .finish = back_finish,
+                                 .head = back_head};

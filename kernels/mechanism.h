@@ -64,11 +64,14 @@ typedef struct {
     size_t layers, block; /* L, S; Full AttnRes: S layers are answered together in phase 1 */
     const float *query;
     void **source;
-    void *h;           /* [T][d]: input of the current layer, where it needs a buffer */
-    void *v;           /* [T][d]: output of the current layer, where it needs a buffer */
-    void *o;           /* [S][T][d]: phase 1's outputs, which phase 2 makes inputs (two-phase);
-                          unfused mHC: [2m][T][d], a layer's H A and v beta^T before their sum */
-    float *max, *sum;  /* [S][T]: phase 1's statistics (two-phase forms only) */
+    void *h;          /* [T][d]: input of the current layer, where it needs a buffer */
+    void *v;          /* [T][d]: output of the current layer, where it needs a buffer */
+    void *o;          /* [S][T][d]: phase 1's outputs, which phase 2 makes inputs (two-phase);
+                         unfused mHC: [2m][T][d], a layer's H A and v beta^T before their sum */
+    float *max, *sum; /* [S][T]: phase 1's statistics (two-phase forms only); or, where `keep`
+                         is set, [L+1][T]: row l-1 holds layer l's over all its sources, row L
+                         the head's, for the backward (all forms of attention) */
+    bool keep;
     void *gate;        /* [T][d]: Highway: logits of layer l's gates, which f_l also writes;
                           the tokens' own queries (own_query) */
     size_t streams;    /* m of (m)HC: source[0..m-1] are the streams */

@@ -46,9 +46,9 @@ size_t ar_depth_scratch(const ar_depth *m) {
     return (m->threads > 1 ? m->threads : 1) * scratch_of(m);
 }
 
-static void run(const ar_depth *m, ar_pass_fn *pass, const void *args, size_t loads,
-                size_t stores) {
-    const size_t T = m->tokens, threads = m->threads, each = scratch_of(m);
+void ar_pass_run(const ar_depth *m, ar_pass_fn *pass, const void *args, size_t loads, size_t stores,
+                 size_t scratch) {
+    const size_t T = m->tokens, threads = m->threads;
     if (m->ledger) {
         m->ledger->loads += loads;
         m->ledger->stores += stores;
@@ -60,7 +60,12 @@ static void run(const ar_depth *m, ar_pass_fn *pass, const void *args, size_t lo
     }
 #pragma omp parallel for schedule(static, 1) num_threads((int)threads)
     for (size_t k = 0; k < threads; k++)
-        pass(args, T * k / threads, T * (k + 1) / threads, m->scratch + k * each);
+        pass(args, T * k / threads, T * (k + 1) / threads, m->scratch + k * scratch);
+}
+
+static void run(const ar_depth *m, ar_pass_fn *pass, const void *args, size_t loads,
+                size_t stores) {
+    ar_pass_run(m, pass, args, loads, stores, scratch_of(m));
 }
 
 void ar_pass_add(const ar_depth *m, void *x, const void *v) {
@@ -101,15 +106,4 @@ void ar_pass_combine(const ar_depth *m, const ar_combine *a) {
 
 void ar_pass_sum(const ar_depth *m, const ar_sum *a) {
     run(m, ar_ops_find(m->isa, m->dtype)->sum, a, 2 * a->n, a->n);
-}
-
-void ar_pass_attend_back(const ar_depth *m, const ar_attend_back *a) {
-    const size_t d = a->width, stride = ar_row_stride(d), each = scratch_of(m);
-    run(m, ar_ops_find(m->isa, m->dtype)->attend_back, a, 2 * a->n + a->queries, a->n);
-    for (size_t k = 0; k < (m->threads > 1 ? m->threads : 1); k++) {
-        const float *const sums = m->scratch + k * each + (2 * TILE + a->queries) * stride;
-        for (size_t q = 0; q < a->queries; q++)
-            for (size_t j = 0; j < d; j++)
-                a->dquery[q * d + j] += sums[q * stride + j];
-    }
 }

@@ -28,6 +28,7 @@ typedef struct {
     const void *own;    /* or [T][d], a token's own query */
     const float *fixed; /* [n]: these weights for those of the softmax, or NULL */
     void *o;
+    float *max, *sum; /* [T]: statistics of the softmax, or NULL */
     ar_variant variant;
     bool stream;
 } ar_attend;
@@ -56,8 +57,10 @@ typedef struct {
     size_t n;
     const void *v;
     void *o;
-    const float *max, *sum, *query;
+    float *max, *sum; /* [T]; with `keep` they become those of the whole softmax */
+    const float *query;
     ar_variant variant;
+    bool keep;
 } ar_merge;
 
 /* h = (1 - g) h + g v with g = sigmoid(gate), [T][d], or where gate is NULL
@@ -108,27 +111,6 @@ typedef struct {
     bool stream;
 } ar_sum;
 
-/* Backward of ar_attend for softmax and sigmoid over a part (n) of the sources: the same
- * sources, queries and storage; max, sum [queries][T] the statistics over all sources, dot
- * [queries][T] = dh . h of the whole output h; dh a vector for each query, apart by
- * `vectors`. Adds to grad[i], a vector for each source, and to dquery [queries][d]. The
- * caller owns all. In-block sources go layer by layer, the finished ones once for all the
- * block's queries. Reads 2n + queries, writes n. dquery's last bits depend on the number
- * of threads. */
-typedef struct {
-    size_t width;
-    void *const *source;
-    size_t n;
-    const float *query;
-    size_t queries;
-    const float *max, *sum, *dot;
-    size_t scalars, vectors;
-    const void *dh;
-    void *const *grad;
-    float *dquery;
-    ar_variant variant;
-} ar_attend_back;
-
 /* STREAM-type kernels (measure/roof.h) on n floats, n a multiple of 16, arrays aligned to 64
  * bytes; stream: with non-temporal stores. Returns the sum, else 0. */
 typedef enum {
@@ -146,12 +128,18 @@ typedef double ar_roof_fn(ar_roof_kernel kernel, bool stream, size_t n, const fl
 
 /* The kernels of one instruction set and storage type. */
 typedef struct {
-    ar_pass_fn *add, *attend, *answer, *merge, *gate, *streams, *attend_back;
+    ar_pass_fn *add, *attend, *answer, *merge, *gate, *streams;
     ar_pass_fn *coefficients, *combine, *sum;
-    ar_roof_fn *roof; /* NULL but for fp32 */
+    ar_pass_fn *dot, *attend_back, *partial_back, *gate_back, *streams_back; /* see back_pass.h */
+    ar_roof_fn *roof;                                                        /* NULL but for fp32 */
 } ar_ops;
 
 const ar_ops *ar_ops_find(ar_isa isa, ar_dtype dtype);
+
+/* A pass over all tokens of m on m->threads threads, each with so many floats of m->scratch;
+ * loads and stores go into the ledger. */
+void ar_pass_run(const ar_depth *m, ar_pass_fn *pass, const void *args, size_t loads, size_t stores,
+                 size_t scratch);
 
 /* Each runs a pass over all tokens of m on m->threads threads and enters it in the ledger. */
 void ar_pass_add(const ar_depth *m, void *x, const void *v);
@@ -163,13 +151,15 @@ void ar_pass_streams(const ar_depth *m, const ar_streams *streams);
 void ar_pass_coefficients(const ar_depth *m, const ar_coefficients *coefficients);
 void ar_pass_combine(const ar_depth *m, const ar_combine *combine);
 void ar_pass_sum(const ar_depth *m, const ar_sum *sum);
-void ar_pass_attend_back(const ar_depth *m, const ar_attend_back *back);
 
 /* What Block and Full AttnRes share. */
 
 /* m->h = layer l's attention over the first n sources in one pass, v (or NULL) added to
  * the last of them first. */
 void ar_attend_one(const ar_depth *m, size_t l, size_t n, const void *v);
+
+/* Layer l's row of m->max or m->sum. */
+float *ar_statistics(const ar_depth *m, float *of, size_t l);
 
 /* Phase 1: m->o, max, sum = layers first..last's attention over the first n sources. */
 void ar_attend_many(const ar_depth *m, size_t n, size_t first, size_t last);

@@ -128,3 +128,42 @@ size_t ar_traffic_launches(ar_mechanism_id id, ar_form form, size_t block, size_
                            size_t last) {
     return chunk(id, form, block, 1, first, last).launches;
 }
+
+static double segment_back(ar_mechanism_id id, ar_form form, size_t block, size_t streams,
+                           size_t first, size_t last) {
+    const double f = (double)first, s = (double)(last - first + 1), m = (double)streams;
+    /* dh, the source and its gradient for each pair; then those before the segment */
+    const double gathered = s * (s - 1.0) / 2.0 + 3.0 * (s - 1.0) + 3.0 * f + s;
+    switch (id) {
+    case AR_STANDARD:
+        return 3.0 * s;
+    case AR_HIGHWAY: /* no dh to add for the last layer; at the end that of the first */
+        return 8.0 * s - 1.0 + 3.0;
+    case AR_DENSEFORMER:
+        return gathered;
+    case AR_MHC: /* dv of the last; dv of one and dh of the next; dh of the first */
+        if (form != AR_FUSED) return NAN;
+        return 2.0 * m + 1.0 + (s - 1.0) * (4.0 * m + 3.0) + 3.0 * m + 2.0;
+    case AR_FULL: /* dh and h of each layer */
+        return gathered + 2.0 * s;
+    case AR_BLOCK:
+        break;
+    }
+    const double n = (double)((first - 1) / block + 1);
+    const double p = s - ((first - 1) % block == 0 ? 1.0 : 0.0);
+    if (form == AR_ONE_PASS) return s * (2.0 + 3.0 * n + 1.0) + 3.0 * p;
+    return 5.0 * p + 2.0 * (s - p) + 3.0 * n + s;
+}
+
+double ar_traffic_backward(ar_mechanism_id id, ar_form form, size_t layers, size_t block,
+                           size_t streams, size_t first, size_t last) {
+    const bool chunk = !ar_mechanism_has_blocks(id) || (id == AR_FULL && form == AR_ONE_PASS);
+    double all = 0.0;
+    if (last > layers) last = layers;
+    while (first <= last) {
+        const size_t end = ar_segment_last(chunk ? 0 : block, first, last);
+        all += segment_back(id, form, block, streams, first, end);
+        first = end + 1;
+    }
+    return all;
+}

@@ -22,6 +22,19 @@ double ar_traffic_paper(ar_mechanism_id id, ar_form form, size_t layers, size_t 
 double ar_traffic_exact(ar_mechanism_id id, ar_form form, size_t layers, size_t block,
                         size_t streams, size_t first, size_t last);
 
+/* The same of the backward kernels (backward.h), softmax, f_l's gradients given: gradients of
+ * vectors, dh and what the forward kept are vectors as any other. DenseFormer, whose backward
+ * goes in groups, takes block as Full does. Standard 3 for each layer; for a segment of s layers:
+ *     Highway                  8s + 2
+ *     mHC fused                s (4m + 3) + m
+ *     Full, from layer f on    3f + 6s - 3 + s(s - 1)/2    (one-pass: a segment is the chunk)
+ *     DenseFormer              2s less
+ *     Block n two-phase, auto  3n + 3s + 3p, p of the s layers with a partial sum before them
+ *     Block n one-pass         s (3n + 3) + 3p
+ * NAN: no kernels (unfused mHC). */
+double ar_traffic_backward(ar_mechanism_id id, ar_form form, size_t layers, size_t block,
+                           size_t streams, size_t first, size_t last);
+
 /* The form that Block's `auto` takes for block n of S layers: that which takes less time,
  * time being vectors moved, or in phase 1 flop / balance if that is more. balance: flops
  * the machine does while it moves one element; 0: count bytes only. */

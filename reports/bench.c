@@ -62,7 +62,8 @@ static bool opens_table(const ar_csv *csv, size_t row) {
 
 /* ---- why the counts differ ---- */
 
-static const char *paper_to_exact(const char *mechanism, const char *form) {
+static const char *paper_to_exact(const char *mechanism, const char *form, bool backward) {
+    if (backward) return "no count of the backward";
     const bool one_pass = strcmp(form, "one-pass") == 0;
     if (strcmp(mechanism, "standard") == 0) return "none: h and v in, h out";
     if (strcmp(mechanism, "mhc") == 0)
@@ -76,7 +77,9 @@ static const char *paper_to_exact(const char *mechanism, const char *form) {
            "again, but for a block's first layer";
 }
 
-static const char *exact_to_fused(const char *mechanism, const char *form, const char *variant) {
+static const char *exact_to_fused(const char *mechanism, const char *form, const char *variant,
+                                  bool backward) {
+    if (backward) return "write coefficients that the forward keeps, so that dv needs no streams";
     if (strcmp(variant, "own-query") == 0)
         return "a block's last addition inside the next layer's pass";
     if (strcmp(variant, "sliding-window") == 0)
@@ -107,15 +110,18 @@ static void write_differences(FILE *out, const ar_csv *csv, size_t row) {
     const char *mechanism = ar_csv_get(csv, row, "mechanism"), *form = text(csv, row, "form");
     const char *variant = ar_csv_get(csv, row, "variant");
     const form_cell shown = show_form(csv, row);
+    const bool backward = is(csv, row, "direction", "backward");
     char seen[64] = "", more[96] = "";
     if (!isnan(measured))
         snprintf(seen, sizeof seen, " Measured / exact: %+.1f %%.", 100 * (measured / exact - 1));
     if (allocated > 0.005)
         snprintf(more, sizeof more, " Ordinary stores would first read %.2f more.", allocated);
     ar_prose(out, "- %s%s%s. Paper: %s. Fused: %s.%s%s", mechanism, *shown.text == '-' ? "" : " ",
-             *shown.text == '-' ? "" : shown.text, paper_to_exact(mechanism, form),
-             exact - fused > 0.005 ? exact_to_fused(mechanism, form, variant) : "the same", seen,
-             more);
+             *shown.text == '-' ? "" : shown.text, paper_to_exact(mechanism, form, backward),
+             isnan(fused)            ? "not counted"
+             : exact - fused > 0.005 ? exact_to_fused(mechanism, form, variant, backward)
+                                     : "the same",
+             seen, more);
 }
 
 static void write_counts(FILE *out, const ar_csv *csv, size_t first) {

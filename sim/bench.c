@@ -51,6 +51,7 @@ static size_t outputs_of(const ar_case *c, double needed_B, double free_B) {
     const double one = ar_subject_B(&more);
     more.outputs = 2;
     const double each = ar_subject_B(&more) - one;
+    if (!(each > 0)) return 1; /* a buffer for each layer as it is */
     const double wanted = 1 + ceil(fmax(0, needed_B - one) / each);
     const double fits = 1 + floor(fmax(0, free_B - one) / each);
     return (size_t)fmin(fmin(wanted, fits), (double)c->layers);

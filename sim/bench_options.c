@@ -17,7 +17,7 @@ static const char *const format_names[] = {"table", "csv", NULL};
 static const ar_field field[] = {
     LIST(mechanism, "all", "LIST", "standard, highway, denseformer, mhc, full, block; or all"),
     LIST(form, "all", "LIST", "one-pass, two-phase, ...; or all that the mechanism has"),
-    LIST(phase, "all", "LIST", "all: the whole walk; 1, 2: a phase of a two-phase form alone"),
+    LIST(phase, "all", "LIST", "all: the whole walk; 1, 2: a phase of a two-phase forward alone"),
     LIST(variant, "none", "LIST",
          "none; Full, Block: sliding-window (Full one-pass), own-query (one-pass), sigmoid, "
          "raw-keys; Highway: scalar-gate; mHC: unconstrained; or all"),
@@ -30,7 +30,7 @@ static const ar_field field[] = {
     LIST(streams, "4", "LIST", "m, streams of mHC"),
     LIST(threads, "1", "LIST", "OpenMP threads, among which the tokens are divided"),
     LIST(dtype, "fp32", "LIST", "storage of vectors: fp32, bf16"),
-    LIST(direction, "forward", "LIST", "forward, backward"),
+    LIST(direction, "forward", "LIST", "forward, backward (what the forward keeps is given)"),
     CHOICE(traffic, ar_traffic_names, "none",
            "measure memory traffic: by valgrind's cache simulator, or by PAPI's DRAM counters"),
     COUNT(min_repetitions, 1, 10000, "8", "N", "at least so many (a 99 % interval needs 8)"),

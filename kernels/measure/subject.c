@@ -10,6 +10,7 @@
 #include "coefficients.h"
 #include "fill.h"
 #include "pages.h"
+#include "subject_back.h"
 
 const char *const ar_store_names[] = {"fp32", "bf16", NULL};
 const char *const ar_direction_names[] = {"forward", "backward", NULL};
@@ -27,9 +28,10 @@ typedef struct {
 struct ar_subject {
     ar_case about;
     const ar_mechanism *mechanism;
-    float *query; /* owned */
-    walker *walker;
-    ar_ledger ledger; /* of the last repetition */
+    float *query;      /* owned */
+    walker *walker;    /* owned; forward */
+    ar_way_back *back; /* owned; backward */
+    ar_ledger ledger;  /* of the last repetition */
     ar_sde sde;
 };
 
@@ -77,25 +79,27 @@ bool ar_subject_exists(const ar_case *c, const char **why) {
     *why = NULL;
     if (!ar_mechanism_find(c->mechanism, c->form))
         *why = "no kernels for this mechanism and form in this version";
-    else if (c->direction != AR_FORWARD)
-        *why = "no backward kernels in this version";
     else if (c->mechanism == AR_MHC && c->streams > AR_MAX_STREAMS)
         *why = "the kernels have at most 16 streams";
     else if (c->phase != AR_PHASE_ALL && !(attends(c) && c->form == AR_TWO_PHASE))
         *why = "this form has no phases";
     else if (!ar_subject_has_ablation(c->mechanism, c->form, c->ablation))
         *why = "this mechanism and form has no such variant";
+    else if (c->ablation != 0 && c->direction == AR_BACKWARD)
+        *why = "the backward of variants is not measured";
+    else if (c->phase != AR_PHASE_ALL && c->direction == AR_BACKWARD)
+        *why = "the backward has no phases";
     return *why == NULL;
 }
 
 /* ---- storage ---- */
 
-static float load(ar_store store, const void *x, size_t i) {
+float ar_store_get(ar_store store, const void *x, size_t i) {
     if (store == AR_STORE_FP32) return ((const float *)x)[i];
     return ar_bf16_widen(((const uint16_t *)x)[i]);
 }
 
-static void put(ar_store store, void *x, size_t i, float value) {
+void ar_store_put(ar_store store, void *x, size_t i, float value) {
     if (store == AR_STORE_FP32)
         ((float *)x)[i] = value;
     else
@@ -104,8 +108,8 @@ static void put(ar_store store, void *x, size_t i, float value) {
 
 float ar_store_round(ar_store store, float value) {
     float room;
-    put(store, &room, 0, value);
-    return load(store, &room, 0);
+    ar_store_put(store, &room, 0, value);
+    return ar_store_get(store, &room, 0);
 }
 
 /* ---- buffers ---- */
@@ -131,6 +135,7 @@ static size_t vectors(const ar_case *c) {
 }
 
 double ar_subject_B(const ar_case *c) {
+    if (c->direction == AR_BACKWARD) return ar_way_back_B(c);
     const double floats = (double)(c->layers + 1) * (double)c->width + (double)ar_mix_count(c) +
                           (double)ar_bias_count(c);
     return sizeof(float) * floats + (double)vectors(c) * (double)vector_B(c);
@@ -192,8 +197,8 @@ static walker *walker_open(const ar_case *c, const float *query) {
     return w;
 }
 
-/* Random numbers, written first by the threads that will use them. */
-static void fill(const ar_case *c, walker *w) {
+/* Random numbers in so many vectors, written first by the threads that will use them. */
+static void fill(const ar_case *c, void *memory, size_t count) {
     enum { ROOM = 1024 };
     const size_t threads = c->threads;
 #pragma omp parallel for num_threads((int)threads) schedule(static, 1)
@@ -201,34 +206,51 @@ static void fill(const ar_case *c, walker *w) {
         float room[ROOM];
         const size_t from = c->tokens * i / threads * c->width;
         const size_t to = c->tokens * (i + 1) / threads * c->width;
-        for (size_t k = 0; k < vectors(c); k++)
+        for (size_t k = 0; k < count; k++)
             for (size_t j = from; j < to; j++) {
                 if ((j - from) % ROOM == 0) ar_fill_normal(room, ROOM, 1.0, 2 + k + 1000 * j);
-                put(c->store, (char *)w->memory + k * vector_B(c), j, room[(j - from) % ROOM]);
+                ar_store_put(c->store, (char *)memory + k * vector_B(c), j,
+                             room[(j - from) % ROOM]);
             }
     }
+}
+
+static bool subject_buffers(const ar_case *c, ar_subject *s) {
+    s->query = malloc((c->layers + 1) * c->width * sizeof *s->query);
+    if (!s->query) return false;
+    if (c->direction == AR_FORWARD) {
+        s->walker = walker_open(c, s->query);
+        return s->walker != NULL;
+    }
+    ar_way_back *const back = malloc(sizeof *back);
+    if (back && ar_way_back_open(c, s->query, AR_KEPT_TIMED, back))
+        s->back = back;
+    else
+        free(back);
+    return s->back != NULL;
 }
 
 ar_status ar_subject_open(const ar_case *c, ar_subject **subject, ar_err *err) {
     const char *why;
     if (!ar_subject_exists(c, &why)) return ar_fail(err, AR_EUSAGE, "%s", why);
     ar_subject *s = calloc(1, sizeof *s);
-    if (s) s->query = malloc((c->layers + 1) * c->width * sizeof *s->query);
-    if (s && s->query) s->walker = walker_open(c, s->query);
-    if (!s || !s->walker) {
+    if (!s || !subject_buffers(c, s)) {
         ar_subject_close(s);
         return ar_fail(err, AR_ERUN, "no memory for buffers of %.3g B", ar_subject_B(c));
     }
     s->about = *c;
     s->mechanism = ar_mechanism_find(c->mechanism, c->form);
     ar_fill_normal(s->query, (c->layers + 1) * c->width, 1.0 / sqrt((double)c->width), 1);
-    fill(c, s->walker);
+    if (s->back)
+        fill(c, s->back->memory, s->back->vectors);
+    else
+        fill(c, s->walker->memory, vectors(c));
     if (c->phase == AR_PHASE_2) { /* alone it needs phase 1's statistics */
         s->about.phase = AR_PHASE_1;
         ar_subject_run(s);
         s->about.phase = AR_PHASE_2;
     }
-    s->walker->depth.ledger = &s->ledger;
+    (s->back ? &s->back->depth : &s->walker->depth)->ledger = &s->ledger;
     *subject = s;
     return AR_OK;
 }
@@ -244,6 +266,8 @@ void ar_subject_publish(ar_subject *subject, const ar_sde *sde) {
 void ar_subject_close(ar_subject *subject) {
     if (!subject) return;
     walker_close(subject->walker);
+    if (subject->back) ar_way_back_close(subject->back);
+    free(subject->back);
     free(subject->query);
     free(subject);
 }
@@ -273,34 +297,47 @@ static void walk(const ar_mechanism *mechanism, const ar_case *c, walker *w) {
 void ar_subject_run(ar_subject *subject) {
     const ar_case *const c = &subject->about;
     subject->ledger = (ar_ledger){0};
-    walk(subject->mechanism, c, subject->walker);
+    if (subject->back)
+        ar_way_back_run(subject->back);
+    else
+        walk(subject->mechanism, c, subject->walker);
     ar_sde_add(&subject->sde, &subject->ledger, c->tokens * c->width * ar_store_B(c->store));
 }
 
 bool ar_subject_poison(ar_subject *subject, size_t source) {
-    if (source >= sources(&subject->about)) return false;
-    put(subject->about.store, subject->walker->source[source], 0, NAN);
+    const ar_way_back *const back = subject->back;
+    if (source >= (back ? back->grads : sources(&subject->about))) return false;
+    void *const x = back ? back->back.grad[source] : subject->walker->source[source];
+    ar_store_put(subject->about.store, x, 0, NAN);
+    return true;
+}
+
+/* Is the vector of that name finite? */
+static bool finite(const ar_case *c, const void *x, const char *name, char *why, size_t size) {
+    for (size_t j = 0; j < c->tokens * c->width; j++) {
+        const float value = ar_store_get(c->store, x, j);
+        if (isfinite(value)) continue;
+        snprintf(why, size, "%s is %s at token %zu, element %zu", name,
+                 isnan(value) ? "not a number" : "infinite", j / c->width, j % c->width);
+        return false;
+    }
     return true;
 }
 
 bool ar_subject_finite(const ar_subject *subject, char *why, size_t size) {
-    const ar_case *c = &subject->about;
-    const ar_depth *m = &subject->walker->depth;
-    const size_t n = sources(c), d = c->width;
-    for (size_t b = 0; b < n + 2; b++) {
-        const void *x = b < n ? m->source[b] : b == n ? m->v : m->h;
-        for (size_t j = 0; j < c->tokens * d; j++) {
-            const float value = load(c->store, x, j);
-            if (isfinite(value)) continue;
-            char name[48] = "a layer's output";
-            if (b < n) snprintf(name, sizeof name, "source %zu", b);
-            if (b > n) snprintf(name, sizeof name, "the input of the last layers");
-            snprintf(why, size, "%s is %s at token %zu, element %zu", name,
-                     isnan(value) ? "not a number" : "infinite", j / d, j % d);
-            return false;
-        }
+    const ar_case *const c = &subject->about;
+    const ar_way_back *const back = subject->back;
+    const size_t n = back ? back->grads : sources(c);
+    for (size_t i = 0; i < n; i++) {
+        char name[48];
+        snprintf(name, sizeof name, "%ssource %zu", back ? "the gradient of " : "", i);
+        const void *const x = back ? back->back.grad[i] : subject->walker->source[i];
+        if (!finite(c, x, name, why, size)) return false;
     }
-    return true;
+    if (back) return true;
+    const ar_depth *const m = &subject->walker->depth;
+    return finite(c, m->v, "a layer's output", why, size) &&
+           finite(c, m->h, "the input of the last layers", why, size);
 }
 
 /* ---- given layer outputs ---- */
@@ -319,14 +356,14 @@ static void leave_gates(const recorder *r, size_t l) {
     if (!r->gate) return;
     ar_gate_fill(r->about, l, r->gate);
     for (size_t j = 0; j < r->vector; j++)
-        put(r->store, r->gates, j, r->gate[j]);
+        ar_store_put(r->store, r->gates, j, r->gate[j]);
 }
 
 static void record(void *user, size_t l, const void *h, void *v) {
     const recorder *r = user;
     for (size_t j = 0; j < r->vector; j++) {
-        r->h[(l - 1) * r->vector + j] = load(r->store, h, j);
-        put(r->store, v, j, r->v[(l - 1) * r->vector + j]);
+        r->h[(l - 1) * r->vector + j] = ar_store_get(r->store, h, j);
+        ar_store_put(r->store, v, j, r->v[(l - 1) * r->vector + j]);
     }
     leave_gates(r, l);
 }
@@ -345,13 +382,13 @@ ar_status ar_subject_inputs(const ar_case *c, const float *x, const float *v, co
     const size_t copies = c->mechanism == AR_MHC ? c->streams : 1;
     for (size_t i = 0; i < copies; i++)
         for (size_t j = 0; j < vector; j++)
-            put(c->store, w->source[i], j, x[j]);
+            ar_store_put(c->store, w->source[i], j, x[j]);
     recorder r = {c, v, h, gate, w->depth.gate, vector, c->store};
     leave_gates(&r, 0);
     ar_chunk_forward(mechanism, &w->depth, 1, c->layers, record, &r);
     const void *const out = mechanism->head(&w->depth);
     for (size_t j = 0; j < vector; j++)
-        h[c->layers * vector + j] = load(c->store, out, j);
+        h[c->layers * vector + j] = ar_store_get(c->store, out, j);
     walker_close(w);
     free(gate);
     return AR_OK;

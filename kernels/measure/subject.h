@@ -62,6 +62,10 @@ ar_form ar_subject_only_form(ar_mechanism_id mechanism);
 /* Bytes of an element. */
 size_t ar_store_B(ar_store store);
 
+/* Element i of a stored vector. */
+float ar_store_get(ar_store store, const void *x, size_t i);
+void ar_store_put(ar_store store, void *x, size_t i, float value);
+
 /* A number as it is stored. */
 float ar_store_round(ar_store store, float value);
 
@@ -83,15 +87,17 @@ ar_ledger ar_subject_moved(const ar_subject *subject);
 /* Count what later repetitions move in these events, after each one. */
 void ar_subject_publish(ar_subject *subject, const ar_sde *sde);
 
-/* One repetition: all layers, not the head. Layer outputs are what stands in the buffers.
- * Partial sums grow by a block's outputs with every repetition. */
+/* One repetition: all layers, not the head. Layer outputs, backward the gradients of layer
+ * inputs and what the forward keeps, are what stands in the buffers. Partial sums, backward
+ * gradients, grow with every repetition. */
 void ar_subject_run(ar_subject *subject);
 
-/* Make source i of token 0 not a number: what a broken layer would leave. i counts as in
- * ar_depth; false if the mechanism has no such source. */
+/* Make source i (backward: its gradient) of token 0 not a number: what a broken layer would
+ * leave. i counts as in ar_depth; false if the mechanism has no such source. */
 bool ar_subject_poison(ar_subject *subject, size_t source);
 
-/* Is every source and the last input finite? If not, why[size] says which is not. */
+/* Is every source and the last input (backward: every source's gradient) finite? If not, why[size]
+ * says which is not. */
 bool ar_subject_finite(const ar_subject *subject, char *why, size_t size);
 
 /* Memory I/O and work by count, of d per token and layer, the head left out. Sigmoid, raw
@@ -118,7 +124,8 @@ bool ar_subject_reference(const ar_case *c, const float *x, const float *v, cons
                           double *h);
 
 /* Largest error of any layer's input over a few tokens, relative to the largest element of
- * that input; and what it may be. */
+ * that input; backward, of any gradient, relative to the largest of its kind; and what it may
+ * be. */
 ar_status ar_subject_error(const ar_case *c, double *error, double *tolerance, ar_err *err);
 
 #endif

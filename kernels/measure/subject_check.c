@@ -8,6 +8,7 @@
 #include "fill.h"
 #include "reference.h"
 #include "subject.h"
+#include "subject_back.h"
 
 static void reference_stream(const ar_case *c, const float *x, const float *v, double *h) {
     const size_t vector = c->tokens * c->width;
@@ -166,6 +167,7 @@ static double worst(size_t rows, size_t d, const float *h, const double *exact) 
 
 ar_status ar_subject_error(const ar_case *c, double *error, double *tolerance, ar_err *err) {
     enum { FEW = 3 };
+    if (c->direction == AR_BACKWARD) return ar_way_back_error(c, error, tolerance, err);
     ar_case few = *c;
     few.tokens = c->tokens < FEW ? c->tokens : FEW;
     few.threads = 1;

@@ -53,7 +53,14 @@ INLINE void look_and_sum(size_t j, size_t n, size_t strips, size_t rows, bool lo
         vec_write(before->o + j - VL, s[0], n, stream);
 }
 
-INLINE void few_token(const ar_attend *a, size_t rows, bool looks, bool adds, bool writes,
+/* The statistics of the one query, where they are asked for. */
+static void leave(const ar_attend *a, size_t t, const parts *p) {
+    if (!a->max) return;
+    a->max[t] = p->max[0];
+    a->sum[t] = p->sum[0];
+}
+
+INLINE void few_token(const ar_attend *a, size_t t, size_t rows, bool looks, bool adds, bool writes,
                       bool stream, few *next, const few *last) {
     const few now = *next, before = *last;
     const float *const w = a->query;
@@ -80,6 +87,7 @@ INLINE void few_token(const ar_attend *a, size_t rows, bool looks, bool adds, bo
         z[i][0] = vec_sum(product[i]) * norm;
     }
     weigh(rows, z, &p, keep, a->variant);
+    leave(a, t, &p);
     for (size_t i = 0; i < rows; i++)
         next->weight[i] = vec_all(z[i][0]);
 }
@@ -95,12 +103,12 @@ INLINE void few_rows(const ar_attend *a, size_t rows, bool adds, size_t first, s
         now->v = adds ? (const element *)a->v + t * a->width : NULL;
         now->o = (element *)a->o + t * a->width;
         if (t > first)
-            few_token(a, rows, true, adds, true, stream, now, before);
+            few_token(a, t, rows, true, adds, true, stream, now, before);
         else
-            few_token(a, rows, true, adds, false, stream, now, before);
+            few_token(a, t, rows, true, adds, false, stream, now, before);
     }
     few *const end = &both[(last + 1) % 2];
-    few_token(a, rows, false, adds, true, stream, end, end);
+    few_token(a, last, rows, false, adds, true, stream, end, end);
 }
 
 static void few_sources(const ar_attend *a, size_t first, size_t last, bool stream) {
@@ -197,6 +205,7 @@ static void many_token(const ar_attend *a, size_t t, float *room, const float *q
                       .stream = stream};
         mix(k, 1, d, x, (const float(*)[BATCH])z, &e, &sum);
     }
+    leave(a, t, &p);
 }
 
 /* scratch: TILE rows, the sums between tiles, a token's own query. */

@@ -110,6 +110,10 @@ INLINE void merge_one(const ar_merge *a, size_t first, size_t last, bool adds) {
         float max = a->max[t], sum = a->sum[t], keep, take;
         const float z = a->variant.raw_keys ? sums[1] : sums[1] * ar_row_rms_inverse(d, sums[0]);
         weights(1, &z, &max, &sum, &keep, &take, a->variant);
+        if (a->keep) {
+            a->max[t] = max;
+            a->sum[t] = sum;
+        }
         now.keep = vec_all(keep);
         now.take = vec_all(take);
         before = now;
@@ -150,6 +154,10 @@ void AR_SIMD(merge)(const void *args, size_t first, size_t last, float *scratch)
             weights(k, z, &max, &sum, keep, take, a->variant);
             STRIPS(d, many_step, k, x, o, i ? scratch : NULL, keep, take,
                    i + k == a->n ? NULL : scratch);
+        }
+        if (a->keep) {
+            a->max[t] = max;
+            a->sum[t] = sum;
         }
     }
 }

@@ -10,10 +10,14 @@ DECLARE(answer);
 DECLARE(merge);
 DECLARE(gate);
 DECLARE(streams);
+DECLARE(dot);
 DECLARE(attend_back);
 DECLARE(coefficients);
 DECLARE(combine);
 DECLARE(sum);
+DECLARE(partial_back);
+DECLARE(gate_back);
+DECLARE(streams_back);
 
 ar_roof_fn AR_SIMD(roof);
 
@@ -25,7 +29,11 @@ const ar_ops AR_SIMD(ops) = {
     .merge = AR_SIMD(merge),
     .gate = AR_SIMD(gate),
     .streams = AR_SIMD(streams),
+    .dot = AR_SIMD(dot),
     .attend_back = AR_SIMD(attend_back),
+    .partial_back = AR_SIMD(partial_back),
+    .gate_back = AR_SIMD(gate_back),
+    .streams_back = AR_SIMD(streams_back),
     .coefficients = AR_SIMD(coefficients),
     .combine = AR_SIMD(combine),
     .sum = AR_SIMD(sum),

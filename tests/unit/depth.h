@@ -63,17 +63,18 @@ static inline ar_depth depth_new(size_t L, size_t S, size_t T, size_t d) {
                   .query = query,
                   .threads = 3,
                   .streams = 4};
-    m.source = get(L + 4, sizeof *m.source);
-    for (size_t i = 0; i <= L + 3; i++)
+    m.source = get(L + AR_MAX_STREAMS, sizeof *m.source);
+    for (size_t i = 0; i < L + AR_MAX_STREAMS; i++)
         m.source[i] = floats(T * d);
     m.h = floats(T * d);
     m.v = floats(T * d);
     m.o = floats((S < 8 ? 8 : S) * T * d);
     m.numbers = floats(T * 24);
-    m.max = floats(S * T);
-    m.sum = floats(S * T);
+    m.max = floats((S > L ? S : L + 1) * T);
+    m.sum = floats((S > L ? S : L + 1) * T);
     m.gate = floats(T * d);
-    const size_t mixes = L * 6 * d + (L + 1) * (L + 1), biases = L * 24 + 24;
+    const size_t most = AR_MAX_STREAMS;
+    const size_t mixes = L * (most + 2) * d + (L + 1) * (L + 1), biases = L * (most + 2) * most;
     float *const mix = floats(mixes), *const bias = floats(biases);
     ar_embedding_fill(mix, 1, mixes, 1, SEED);
     ar_embedding_fill(bias, 1, biases, 2, SEED);
@@ -88,7 +89,7 @@ static inline ar_depth depth_new(size_t L, size_t S, size_t T, size_t d) {
     return m;
 }
 static inline void depth_free(ar_depth *m) {
-    for (size_t i = 0; i <= m->layers + 3; i++)
+    for (size_t i = 0; i < m->layers + AR_MAX_STREAMS; i++)
         free(m->source[i]);
     free((void *)(uintptr_t)m->query);
     free((void *)(uintptr_t)m->mix);

@@ -13,6 +13,7 @@
 #include "peak.h"
 #include "roof.h"
 #include "subject.h"
+#include "subject_back.h"
 #include "tap.h"
 #include "timing.h"
 
@@ -239,6 +240,65 @@ static void test_subject(tap *tap_now) {
        "standard has no phase 1: %s", missing ? missing : "");
 }
 
+/* Every form's gradients, and what its passes enter in the ledger beside the counts. */
+static void test_way_back(tap *tap_now) {
+    ar_err err;
+    char why[256];
+    size_t cases = 0, good = 0, counted = 0;
+    ar_case c = {.direction = AR_BACKWARD, .tokens = 3, .streams = 3, .threads = 1};
+    for (c.mechanism = AR_STANDARD; c.mechanism <= AR_BLOCK; c.mechanism++)
+        for (c.form = AR_TWO_PHASE; c.form <= AR_FUSED; c.form++)
+            for (c.store = AR_STORE_FP32; c.store <= AR_STORE_BF16; c.store++)
+                for (c.layers = 1; c.layers <= 7; c.layers += 2)
+                    for (c.block = 1; c.block <= 4; c.block++) {
+                        const char *missing;
+                        double error = NAN, tolerance = 0;
+                        ar_way_back way;
+                        ar_counts counts;
+                        ar_ledger ledger = {0, 0, 0};
+                        c.width = 1 + 13 * c.layers;
+                        if (!ar_subject_exists(&c, &missing)) continue;
+                        cases++;
+                        good += ar_subject_error(&c, &error, &tolerance, &err) == AR_OK &&
+                                error <= tolerance;
+                        float *const query = calloc((c.layers + 1) * c.width, sizeof *query);
+                        if (!query || !ar_way_back_open(&c, query, AR_KEPT_TIMED, &way)) exit(1);
+                        way.depth.ledger = &ledger;
+                        ar_way_back_run(&way);
+                        ar_subject_counts(&c, &counts);
+                        counted +=
+                            near(counts.reads * (double)c.layers, (double)ledger.loads, 1e-9) &&
+                            near(counts.writes * (double)c.layers, (double)ledger.stores, 1e-9);
+                        ar_way_back_close(&way);
+                        free(query);
+                    }
+    OK(cases > 0 && good == cases, "backward: %zu of %zu shapes agree with the gradients in double",
+       good, cases);
+    OK(counted == cases, "and %zu read and write what is counted", counted);
+    c = (ar_case){.mechanism = AR_BLOCK,
+                  .direction = AR_BACKWARD,
+                  .layers = 9,
+                  .block = 4,
+                  .tokens = 5,
+                  .width = 24,
+                  .streams = 4,
+                  .threads = 2};
+    ar_subject *s = NULL;
+    OK(ar_subject_open(&c, &s, &err) == AR_OK, "open");
+    if (!s) return;
+    ar_subject_run(s);
+    ar_subject_run(s);
+    OK(ar_subject_finite(s, why, sizeof why), "two walks leave finite gradients");
+    OK(!ar_subject_poison(s, 4) && ar_subject_poison(s, 1), "poison the gradient of source 1");
+    ar_subject_run(s);
+    OK(!ar_subject_finite(s, why, sizeof why) && strstr(why, "gradient of source 1"),
+       "it is named: %s", why);
+    ar_subject_close(s);
+    c.phase = AR_PHASE_1;
+    const char *missing = NULL;
+    OK(!ar_subject_exists(&c, &missing) && missing, "no phases: %s", missing ? missing : "");
+}
+
 /* ---- the cache simulator's files ---- */
 
 static bool write_file(const char *path, const char *text) {
@@ -313,6 +373,7 @@ int main(void) {
     test_roof(tap_now);
     test_counts(tap_now);
     test_subject(tap_now);
+    test_way_back(tap_now);
     test_dump(tap_now);
     test_machine(tap_now);
     return DONE();

@@ -121,6 +121,37 @@ static void test_enumeration(tap *tap_now) {
         }
 }
 
+static double back(ar_mechanism_id id, ar_form form, size_t first, size_t last) {
+    return ar_traffic_backward(id, form, 128, 16, 4, first, last);
+}
+
+static void test_backward(tap *tap_now) {
+    const double l = 128, S = 16, N = 8, m = 4;
+    OK(equal(back(AR_STANDARD, AR_TWO_PHASE, 1, 128) / l, 3), "backward: standard 3");
+    OK(equal(back(AR_HIGHWAY, AR_TWO_PHASE, 1, 128), 8 * l + 2), "highway 8L + 2");
+    OK(equal(back(AR_MHC, AR_FUSED, 1, 128), (4 * m + 3) * l + m), "mHC (4m + 3)L + m");
+    OK(isnan(back(AR_MHC, AR_UNFUSED, 1, 128)), "unfused mHC: none");
+    OK(equal(back(AR_BLOCK, AR_TWO_PHASE, 1, 128) / l, 3 * (N + 1) / (2 * S) + 6 - 3 / S),
+       "block two-phase 3(N+1)/2S + 6 - 3/S");
+    OK(equal(back(AR_BLOCK, AR_AUTO, 1, 128), back(AR_BLOCK, AR_TWO_PHASE, 1, 128)),
+       "block auto: two-phase");
+    OK(equal(back(AR_BLOCK, AR_ONE_PASS, 1, 128) / l, 3 * (N + 1) / 2 + 6 - 3 / S),
+       "block one-pass 3(N+1)/2 + 6 - 3/S");
+    OK(equal(back(AR_FULL, AR_ONE_PASS, 1, 128) / l, (l - 1) / 2 + 6), "full one-pass (L-1)/2 + 6");
+    OK(equal(back(AR_FULL, AR_TWO_PHASE, 1, 16), back(AR_FULL, AR_ONE_PASS, 1, 16)),
+       "a group is a chunk of its own");
+    OK(equal(back(AR_DENSEFORMER, AR_TWO_PHASE, 1, 128),
+             back(AR_FULL, AR_TWO_PHASE, 1, 128) - 2 * l),
+       "denseformer: full without dot");
+    OK(back(AR_BLOCK, AR_TWO_PHASE, 5, 4) <= 0, "no layers, nothing");
+    OK(equal(back(AR_STANDARD, AR_TWO_PHASE, 120, 999), 27), "not beyond L");
+    bool cheaper = true;
+    for (size_t n = 1; n <= 8; n++)
+        cheaper &= back(AR_BLOCK, AR_TWO_PHASE, 16 * n - 15, 16 * n) <=
+                   back(AR_BLOCK, AR_ONE_PASS, 16 * n - 15, 16 * n);
+    OK(cheaper, "two phases never move more");
+}
+
 static void test_edges(tap *tap_now) {
     for (ar_mechanism_id id = AR_STANDARD; id <= AR_BLOCK; id++) {
         OK(ar_traffic_exact(id, AR_TWO_PHASE, 8, 4, 4, 5, 4) <= 0 &&
@@ -143,6 +174,7 @@ int main(void) {
     test_closed_forms(tap_now);
     test_paper(tap_now);
     test_enumeration(tap_now);
+    test_backward(tap_now);
     test_edges(tap_now);
     return DONE();
 }

@@ -1,0 +1,44 @@
+#ifndef AR_SUBJECT_BACK_H
+#define AR_SUBJECT_BACK_H
+
+/* The backward of a subject: buffers, a walk, and its gradients against those in double. For
+ * subject*.c. */
+
+#include "backward.h"
+#include "subject.h"
+
+/* One micro-batch's way back. What the forward keeps for a layer lies in one of `kept`
+ * buffers, in turn. */
+typedef struct {
+    const ar_backward *kernels;
+    ar_depth depth;
+    ar_back back;
+    size_t sources, grads, kept;
+    void **list;    /* owned: the pointers of depth and back */
+    void *memory;   /* owned: all vectors */
+    float *numbers; /* owned: statistics, coefficients, their gradients, scratch */
+    size_t vectors; /* in memory, vector_B apart */
+    char *dh;       /* in it: `turns` buffers for the gradients of inputs, in turn */
+    size_t turns, vector_B;
+} ar_way_back;
+
+/* Distinct buffers of what a layer keeps when a walk is timed. A real run has one for each
+ * layer; two do as well, since a vector is larger than the caches. */
+enum { AR_KEPT_TIMED = 2 };
+
+/* Numbers are 0, but for coefficients and statistics; vectors are not set. query is kept. False:
+ * no memory. */
+bool ar_way_back_open(const ar_case *c, const float *query, size_t kept, ar_way_back *way);
+void ar_way_back_close(ar_way_back *way);
+
+/* Bytes of its buffers. */
+double ar_way_back_B(const ar_case *c);
+
+/* All layers with f_l's backward left out: dh is what stands in the buffers. */
+void ar_way_back_run(ar_way_back *way);
+
+/* As ar_subject_error, of all gradients, each kind (those of vectors, of queries, ...) relative to
+ * its largest. */
+ar_status ar_way_back_error(const ar_case *c, double *error, double *tolerance, ar_err *err);
+
+#endif
