@@ -134,22 +134,16 @@ static void fill_time(const ar_case *c, const ar_counts *counts, const ar_timing
 }
 
 static ar_status measure_time(const ar_case *c, const ar_counts *counts,
-                              const ar_bench_options *options, ar_subject *subject,
+                              const ar_bench_options *options, ar_subject *subject, ar_roof *roof,
                               ar_bench_row *row, ar_err *err) {
-    ar_roof roof;
     ar_timing timing;
     double *samples = malloc(3 * options->limits.max * sizeof *samples);
     if (!samples) return ar_fail(err, AR_ERUN, "no memory for %zu samples", options->limits.max);
-    ar_status status = ar_roof_open(&roof, c->threads, row->roof_set_bytes, err);
-    if (status == AR_OK) {
-        ar_roof_choose(&roof, counts->reads, counts->writes);
-        ar_timing_run(&options->limits, run_subject, run_roof, &(pair){subject, &roof}, samples,
-                      &timing);
-        fill_time(c, counts, &timing, &roof, row);
-        ar_roof_close(&roof);
-    }
+    ar_timing_run(&options->limits, run_subject, run_roof, &(pair){subject, roof}, samples,
+                  &timing);
+    fill_time(c, counts, &timing, roof, row);
     free(samples);
-    return status;
+    return AR_OK;
 }
 
 /* ---- traffic ---- */
@@ -187,27 +181,54 @@ static void measure_traffic(const ar_case *c, const ar_counts *counts, ar_traffi
 
 /* ---- one case ---- */
 
-static void measure(const ar_case *c, const ar_counts *counts, const ar_bench_options *options,
-                    const ar_host *host, ar_bench_row *row) {
+static void count(const ar_case *c, ar_counts *counts, ar_bench_row *row) {
+    ar_subject_counts(c, counts);
+    row->paper_elements = counts->paper;
+    row->exact_elements = counts->exact;
+    row->fused_elements = counts->fused;
+}
+
+/* With the roof open: time, traffic, and what came of it. */
+static void measure_subject(const ar_case *c, const ar_counts *counts,
+                            const ar_bench_options *options, const ar_host *host, ar_roof *roof,
+                            ar_bench_row *row) {
     ar_err err = {{0}};
     char why[AR_TEXT_MAX] = "";
     ar_subject *subject = NULL;
+    if (ar_subject_open(c, &subject, &err) != AR_OK) {
+        ar_bench_row_fail(row, err.text);
+        return;
+    }
+    ar_subject_publish(subject, &options->sde);
+    if (options->poison >= 0 && !ar_subject_poison(subject, (size_t)options->poison))
+        ar_bench_row_fail(row, "--poison: the mechanism has no such source");
+    if (measure_time(c, counts, options, subject, roof, row, &err) != AR_OK)
+        ar_bench_row_fail(row, err.text);
+    measure_traffic(c, counts, options->traffic, host, subject, row);
+    if (!ar_subject_finite(subject, why, sizeof why)) ar_bench_row_fail(row, why);
+    ar_subject_close(subject);
+}
+
+static void measure(ar_case *c, ar_counts *counts, const ar_bench_options *options,
+                    const ar_host *host, ar_bench_row *row) {
+    ar_err err = {{0}};
+    ar_roof roof;
     if (ar_subject_error(c, &row->max_rel_error, &row->tolerance, &err) != AR_OK)
         ar_bench_row_fail(row, err.text);
     else if (!(row->max_rel_error <= row->tolerance))
         ar_bench_row_fail(row, "the error against the reference in double is beyond the tolerance");
     if (options->bind && ar_host_bind(c->threads, &err) != AR_OK) ar_bench_row_note(row, err.text);
-    if (ar_subject_open(c, &subject, &err) != AR_OK) {
+    if (ar_roof_open(&roof, c->threads, row->roof_set_bytes, &err) != AR_OK) {
         ar_bench_row_fail(row, err.text);
     } else {
-        ar_subject_publish(subject, &options->sde);
-        if (options->poison >= 0 && !ar_subject_poison(subject, (size_t)options->poison))
-            ar_bench_row_fail(row, "--poison: the mechanism has no such source");
-        if (measure_time(c, counts, options, subject, row, &err) != AR_OK)
-            ar_bench_row_fail(row, err.text);
-        measure_traffic(c, counts, options->traffic, host, subject, row);
-        if (!ar_subject_finite(subject, why, sizeof why)) ar_bench_row_fail(row, why);
-        ar_subject_close(subject);
+        ar_roof_choose(&roof, counts->reads, counts->writes);
+        if (c->form == AR_AUTO) { /* what it takes depends on the machine */
+            c->balance = row->balance = ar_peak_flops(c->threads) * (double)ar_store_B(c->store) /
+                                        roof.Bps[roof.kernel][roof.stream];
+            count(c, counts, row);
+        }
+        measure_subject(c, counts, options, host, &roof, row);
+        ar_roof_close(&roof);
     }
     if (options->bind) ar_host_unbind(c->threads);
 }
@@ -219,10 +240,7 @@ void ar_bench_case(const ar_case *c, const ar_bench_options *options, const ar_h
     char text[AR_TEXT_MAX];
     ar_bench_row_init(row);
     describe(c, host, row);
-    ar_subject_counts(c, &counts);
-    row->paper_elements = counts.paper;
-    row->exact_elements = counts.exact;
-    row->fused_elements = counts.fused;
+    count(c, &counts, row);
     if (!ar_subject_exists(c, &why)) {
         snprintf(row->status, sizeof row->status, "absent");
         snprintf(row->reason, sizeof row->reason, "%s", why);

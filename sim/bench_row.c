@@ -53,6 +53,7 @@ static const ar_field column[] = {
     NUMBER(roof_gbytes_s),
     NUMBER(peak_gflops),
     NUMBER(peak_percent),
+    NUMBER(balance),
     NUMBER(allocate_elements),
     TEXT(traffic),
     TEXT(traffic_note),

@@ -31,6 +31,7 @@ typedef struct {
     double intensity;                   /* flop a byte, by the exact count */
     char roof_kernel[AR_TEXT_MAX];      /* "triad nt": with non-temporal stores */
     double roof_gbytes_s, peak_gflops, peak_percent;
+    double balance;            /* flop in the time of moving one element, which AR_AUTO goes by */
     double allocate_elements;  /* what ordinary stores read first; not in measured_elements */
     char traffic[AR_TEXT_MAX]; /* cachesim, papi, or "" */
     char traffic_note[AR_TEXT_MAX];

@@ -90,6 +90,7 @@ void ar_cachesim_command_make(const ar_case *c, const char *self, const char *du
         snprintf(command->text[n++], size, "%s", names[i]);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         snprintf(command->text[n++], size, "%zu", numbers[i]);
+    snprintf(command->text[n++], size, "%a", c->balance);
     for (size_t i = 0; i < n; i++)
         command->argv[i] = command->text[i];
     command->argv[n] = NULL;

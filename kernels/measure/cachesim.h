@@ -22,8 +22,8 @@ ar_status ar_cachesim_check(const ar_case *c, ar_err *err);
  * files: it leaves dump.1, an empty region, and dump.2, one walk and the same flush. The
  * traffic of the walk is the difference of the two. argv ends with NULL. */
 typedef struct {
-    char *argv[28];
-    char text[28][512];
+    char *argv[29];
+    char text[29][512];
 } ar_cachesim_command;
 void ar_cachesim_command_make(const ar_case *c, const char *self, const char *dump,
                               ar_cachesim_command *command);

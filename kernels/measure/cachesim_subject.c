@@ -51,13 +51,14 @@ static bool parse(char **argv, ar_case *c) {
         *number[i] = (size_t)strtoull(argv[7 + i], NULL, 10);
         if (*number[i] == 0) return false;
     }
+    c->balance = strtod(argv[13], NULL);
     return true;
 }
 
 ar_status ar_cachesim_subject(int argc, char **argv, ar_err *err) {
     ar_case c;
     ar_subject *subject = NULL;
-    if (argc != 13 || !parse(argv, &c))
+    if (argc != 14 || !parse(argv, &c))
         return ar_fail(err, AR_EUSAGE, "%s is started by bench --traffic cachesim, not by hand",
                        AR_CACHESIM_COMMAND);
     if (!RUNNING_ON_VALGRIND)

@@ -163,6 +163,7 @@ static walker *walker_open(const ar_case *c, const float *query) {
                           .streams = c->streams,
                           .variant = ar_case_variant(c),
                           .threads = c->threads,
+                          .balance = c->balance,
                           .stream = true};
     const size_t statistics = (group * c->tokens + 15) / 16 * 16;
     const size_t parts = c->mechanism == AR_MHC && c->form == AR_UNFUSED ? c->tokens : 0;

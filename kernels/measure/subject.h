@@ -41,6 +41,8 @@ typedef struct {
     size_t window; /* sources that a sliding window leaves, the embedding apart; at least 1 */
     size_t layers, block, tokens, width, streams; /* L, S, T, d, m */
     size_t threads; /* tokens are divided among them; at most tokens */
+    double balance; /* flop that the machine does while it moves one element, for AR_AUTO; 0: count
+                       bytes only */
     size_t outputs; /* buffers in turn for the layers' outputs, as the layers of a model leave
                        them all over its memory; 0: 1 */
 } ar_case;

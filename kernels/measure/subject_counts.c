@@ -82,7 +82,7 @@ static cost plain_segment(const ar_case *c, ar_form form, size_t first, size_t l
         break;
     }
     const size_t n = (first - 1) / c->block + 1;
-    if (form == AR_AUTO) form = ar_traffic_auto(c->block, n, 0);
+    if (form == AR_AUTO) form = ar_traffic_auto(c->block, n, c->balance);
     return block_cost(form, n, layers);
 }
 
@@ -213,7 +213,8 @@ void ar_subject_counts(const ar_case *c, ar_counts *counts) {
     counts->fused = fused(c);
     counts->paper =
         ar_traffic_paper(c->mechanism, c->form, c->layers, c->block, c->streams, c->width);
-    if (c->ablation != AR_NO_ABLATION) return; /* traffic.c counts the mechanisms as published */
+    /* traffic.c counts the mechanisms as published, and bytes only */
+    if (c->ablation != AR_NO_ABLATION || c->balance > 0) return;
     counts->exact =
         ar_traffic_exact(c->mechanism, c->form, c->layers, c->block, c->streams, 1, c->layers) / L;
 }
