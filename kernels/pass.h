@@ -118,7 +118,8 @@ typedef enum {
     AR_ROOF_FILL,   /* c = 3         0 reads, 1 write */
     AR_ROOF_COPY,   /* c = a         1 read, 1 write */
     AR_ROOF_SCALE,  /* c = 3 a       1 read, 1 write */
-    AR_ROOF_UPDATE, /* c = c + a     2 reads, 1 write, in place: no line is read for nothing */
+    AR_ROOF_NEGATE, /* c = -c        1 read, 1 write, in place: no line is read for nothing */
+    AR_ROOF_UPDATE, /* c = c + a     2 reads, 1 write, in place */
     AR_ROOF_ADD,    /* c = a + b     2 reads, 1 write */
     AR_ROOF_TRIAD,  /* c = a + 3 b   2 reads, 1 write */
     AR_ROOF_KERNELS

@@ -283,7 +283,8 @@ void ar_section_bench(FILE *out, const char *dir) {
     }
     ar_prose(out, "*Of roof*: exact bytes a second against the best STREAM-type kernel of the "
                   "nearest mix of reads and writes (\"nt\": with non-temporal stores), run in turn "
-                  "with the subject in the same minutes; a share above 100 %% means that the "
+                  "with the subject in the same minutes; of kernels that write in place and such "
+                  "that do not the faster is the roof. A share above 100 %% means that the "
                   "subject's vectors stayed in a cache. *Of peak*: against independent fp32 "
                   "multiply-adds in registers.");
     ar_csv_free(&csv);

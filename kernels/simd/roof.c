@@ -10,6 +10,7 @@ INLINE void lines(ar_roof_kernel kernel, bool stream, size_t n, const float *a, 
     const vec three = vec_all(3.0f);
     for (size_t j = 0; j < n; j += VL) {
         vec x = three;
+        if (kernel == AR_ROOF_NEGATE) x = -vec_get(c + j, VL);
         if (kernel == AR_ROOF_UPDATE) x = vec_get(c + j, VL) + vec_get(a + j, VL);
         if (kernel == AR_ROOF_COPY) x = vec_get(a + j, VL);
         if (kernel == AR_ROOF_SCALE) x = three * vec_get(a + j, VL);
@@ -42,6 +43,7 @@ double AR_SIMD(roof)(ar_roof_kernel kernel, bool stream, size_t n, const float *
         CASE(AR_ROOF_FILL);
         CASE(AR_ROOF_COPY);
         CASE(AR_ROOF_SCALE);
+        CASE(AR_ROOF_NEGATE);
         CASE(AR_ROOF_UPDATE);
         CASE(AR_ROOF_ADD);
         CASE(AR_ROOF_TRIAD);

@@ -90,7 +90,7 @@ static bool kernel_right(ar_roof_kernel kernel, bool stream, size_t threads, siz
     const double got = right ? ar_roof_run(kernel, stream, threads, n, a, b, c) : 0;
     for (size_t i = 0; right && i < n; i++) {
         const float x = a[i];
-        const float want[] = {7, 3, x, 3 * x, 7 + x, x + 2, x + 6};
+        const float want[] = {7, 3, x, 3 * x, -7, 7 + x, x + 2, x + 6};
         right = c[i] == want[kernel];
     }
     free(a);
@@ -119,7 +119,7 @@ static void test_roof(tap *tap_now) {
     ar_roof_choose(&roof, 8, 0.5);
     OK(roof.kernel == AR_ROOF_SUM, "8 to 0.5: read-only");
     ar_roof_choose(&roof, 1, 1);
-    OK(ar_roof_table[roof.kernel].reads == 1, "1 to 1: copy or scale");
+    OK(ar_roof_table[roof.kernel].reads == 1, "1 to 1: copy, scale or negate");
     ar_roof_repeat(&roof);
     ar_roof_choose(&roof, 1, 8);
     OK(roof.kernel == AR_ROOF_FILL, "1 to 8: write-only");
