@@ -60,55 +60,75 @@ static void leave(const ar_attend *a, size_t t, const parts *p) {
     a->sum[t] = p->sum[0];
 }
 
-INLINE void few_token(const ar_attend *a, size_t t, size_t rows, bool looks, bool adds, bool writes,
-                      bool stream, few *next, const few *last) {
+/* The same from element j on, in any number of strips and rows: the first and the last token
+ * of a pass, and what is left of others. */
+static __attribute__((noinline)) void look_and_sum_rest(size_t j, size_t d, size_t rows, bool looks,
+                                                        bool writes, bool stream, const few *now,
+                                                        const few *before, const float *w,
+                                                        vec *square, vec *product) {
+    const bool adds = now->v != NULL;
+    for (; j + 2 * VL <= d; j += 2 * VL)
+        look_and_sum(j, VL, 2, rows, looks, adds, writes, stream, now, before, w, square, product);
+    for (; j + VL <= d; j += VL)
+        look_and_sum(j, VL, 1, rows, looks, adds, writes, stream, now, before, w, square, product);
+    if (j < d)
+        look_and_sum(j, d - j, 1, rows, looks, adds, writes, stream, now, before, w, square,
+                     product);
+}
+
+/* From the sums to the weights of a token. */
+static __attribute__((noinline)) void few_weigh(const ar_attend *a, size_t t, size_t rows,
+                                                const vec *square, const vec *product, few *now) {
+    float z[FEW][BATCH] = {{0}}, keep[BATCH];
+    parts p = empty_parts();
+    for (size_t i = 0; i < rows; i++) {
+        const float norm =
+            a->variant.raw_keys ? 1.0f : ar_row_rms_inverse(a->width, vec_sum(square[i]));
+        z[i][0] = vec_sum(product[i]) * norm;
+    }
+    weigh(rows, z, &p, keep, a->variant);
+    leave(a, t, &p);
+    for (size_t i = 0; i < rows; i++)
+        now->weight[i] = vec_all(z[i][0]);
+}
+
+/* A token between others. */
+INLINE void few_token(const ar_attend *a, size_t rows, bool adds, bool stream, const few *next,
+                      const few *last, vec *squares, vec *products) {
     const few now = *next, before = *last;
     const float *const w = a->query;
     const size_t d = a->width;
     vec square[FEW] = {{0}}, product[FEW] = {{0}};
     size_t j = 0;
     for (; j + 2 * VL <= d; j += 2 * VL)
-        look_and_sum(j, VL, 2, rows, looks, adds, writes, stream, &now, &before, w, square,
-                     product);
-    for (; j < d; j += VL) {
-        const size_t part = d - j < VL ? d - j : VL;
-        if (part == VL)
-            look_and_sum(j, VL, 1, rows, looks, adds, writes, stream, &now, &before, w, square,
-                         product);
-        else
-            look_and_sum(j, part, 1, rows, looks, adds, writes, stream, &now, &before, w, square,
-                         product);
-    }
-    if (!looks) return;
-    float z[FEW][BATCH] = {{0}}, keep[BATCH];
-    parts p = empty_parts();
+        look_and_sum(j, VL, 2, rows, true, adds, true, stream, &now, &before, w, square, product);
     for (size_t i = 0; i < rows; i++) {
-        const float norm = a->variant.raw_keys ? 1.0f : ar_row_rms_inverse(d, vec_sum(square[i]));
-        z[i][0] = vec_sum(product[i]) * norm;
+        squares[i] = square[i];
+        products[i] = product[i];
     }
-    weigh(rows, z, &p, keep, a->variant);
-    leave(a, t, &p);
-    for (size_t i = 0; i < rows; i++)
-        next->weight[i] = vec_all(z[i][0]);
+    look_and_sum_rest(j, d, rows, true, true, stream, next, last, w, squares, products);
 }
 
 INLINE void few_rows(const ar_attend *a, size_t rows, bool adds, size_t first, size_t last,
                      bool stream) {
+    const size_t d = a->width;
     few both[2];
     memset(both, 0, sizeof both);
     for (size_t t = first; t < last; t++) {
         few *const now = &both[t % 2], *const before = &both[(t + 1) % 2];
+        vec square[FEW] = {{0}}, product[FEW] = {{0}};
         for (size_t i = 0; i < rows; i++)
             now->x[i] = row_of(a, i, t);
-        now->v = adds ? (const element *)a->v + t * a->width : NULL;
-        now->o = (element *)a->o + t * a->width;
+        now->v = adds ? (const element *)a->v + t * d : NULL;
+        now->o = (element *)a->o + t * d;
         if (t > first)
-            few_token(a, t, rows, true, adds, true, stream, now, before);
+            few_token(a, rows, adds, stream, now, before, square, product);
         else
-            few_token(a, t, rows, true, adds, false, stream, now, before);
+            look_and_sum_rest(0, d, rows, true, false, stream, now, now, a->query, square, product);
+        few_weigh(a, t, rows, square, product, now);
     }
     few *const end = &both[(last + 1) % 2];
-    few_token(a, last, rows, false, adds, true, stream, end, end);
+    look_and_sum_rest(0, d, rows, false, true, stream, end, end, a->query, NULL, NULL);
 }
 
 static void few_sources(const ar_attend *a, size_t first, size_t last, bool stream) {
