@@ -135,7 +135,7 @@ demo: deps ## simulate the demo study and write reports/out/demo/report.md
 	@echo "The whole report: reports/out/demo/report.md"
 
 # The front door, the unit tests and the real ranks again under AddressSanitizer and UBSan.
-asan_make = $(MAKE) --no-print-directory $(JOBS) B=$(B)/asan CFLAGS='-O1 -g -fno-omit-frame-pointer' \
+asan_make = $(MAKE) --no-print-directory $(JOBS) B=$(B)/asan CFLAGS='-O1 -g1 -fno-omit-frame-pointer' \
   SAN='-fsanitize=address,undefined -fno-sanitize-recover=undefined'
 
 asan: ## build with AddressSanitizer and UBSan in build/asan

@@ -93,11 +93,12 @@ static __attribute__((noinline)) void few_weigh(const ar_attend *a, size_t t, si
 }
 
 /* A token between others. */
-INLINE void few_token(const ar_attend *a, size_t rows, bool adds, bool stream, const few *next,
+INLINE void few_token(const ar_attend *a, size_t rows, bool stream, const few *next,
                       const few *last, vec *squares, vec *products) {
     const few now = *next, before = *last;
     const float *const w = a->query;
     const size_t d = a->width;
+    const bool adds = now.v != NULL;
     vec square[FEW] = {{0}}, product[FEW] = {{0}};
     size_t j = 0;
     for (; j + 2 * VL <= d; j += 2 * VL)
@@ -109,8 +110,7 @@ INLINE void few_token(const ar_attend *a, size_t rows, bool adds, bool stream, c
     look_and_sum_rest(j, d, rows, true, true, stream, next, last, w, squares, products);
 }
 
-INLINE void few_rows(const ar_attend *a, size_t rows, bool adds, size_t first, size_t last,
-                     bool stream) {
+INLINE void few_rows(const ar_attend *a, size_t rows, size_t first, size_t last, bool stream) {
     const size_t d = a->width;
     few both[2];
     memset(both, 0, sizeof both);
@@ -119,10 +119,10 @@ INLINE void few_rows(const ar_attend *a, size_t rows, bool adds, size_t first, s
         vec square[FEW] = {{0}}, product[FEW] = {{0}};
         for (size_t i = 0; i < rows; i++)
             now->x[i] = row_of(a, i, t);
-        now->v = adds ? (const element *)a->v + t * d : NULL;
+        now->v = a->v ? (const element *)a->v + t * d : NULL;
         now->o = (element *)a->o + t * d;
         if (t > first)
-            few_token(a, rows, adds, stream, now, before, square, product);
+            few_token(a, rows, stream, now, before, square, product);
         else
             look_and_sum_rest(0, d, rows, true, false, stream, now, now, a->query, square, product);
         few_weigh(a, t, rows, square, product, now);
@@ -135,8 +135,7 @@ static void few_sources(const ar_attend *a, size_t first, size_t last, bool stre
     if (first == last) return;
 #define ROWS_OF(n)                                                                                 \
     case n:                                                                                        \
-        a->v ? few_rows(a, n, true, first, last, stream)                                           \
-             : few_rows(a, n, false, first, last, stream);                                         \
+        few_rows(a, n, first, last, stream);                                                       \
         break
     switch (a->n) {
         ROWS_OF(1);
