@@ -24,33 +24,35 @@ typedef struct {
 } few;
 
 /* Logits of one token, while the token before it is summed: `strips` whole vectors, or a
- * part of one. */
+ * part of one. Loads come before stores: rows of a page's length have the same low address
+ * bits, by which a load is taken to depend on a store before it. */
 INLINE void look_and_sum(size_t j, size_t n, size_t strips, size_t rows, bool looks, bool adds,
                          bool writes, bool stream, const few *now, const few *before,
                          const float *w, vec *square, vec *product) {
-    vec s[2] = {{0}};
+    vec s[2] = {{0}}, x = {0}, last[2] = {{0}};
 #pragma GCC unroll 2
-    for (size_t c = 0; c < strips; c++, j += VL) {
-#pragma GCC unroll 8
-        for (size_t i = 0; looks && i < rows; i++) {
-            vec x = vec_load(now->x[i] + j, n);
-            fetch(now->x[i] + AHEAD + j);
-            if (adds && i == rows - 1) {
-                fetch(now->v + AHEAD + j);
-                x = vec_rounded(x + vec_load(now->v + j, n));
-                vec_store(now->x[i] + j, x, n);
-            }
-            square[i] = vec_fma(x, x, square[i]);
-            product[i] = vec_fma(x, vec_get(w + j, n), product[i]);
-        }
+    for (size_t c = 0, at = j; c < strips; c++, at += VL) {
 #pragma GCC unroll 8
         for (size_t i = 0; writes && i < rows; i++)
-            s[c] = vec_fma(before->weight[i], vec_load(before->x[i] + j, n), s[c]);
+            s[c] = vec_fma(before->weight[i], vec_load(before->x[i] + at, n), s[c]);
+#pragma GCC unroll 8
+        for (size_t i = 0; looks && i < rows; i++) {
+            x = vec_load(now->x[i] + at, n);
+            fetch(now->x[i] + AHEAD + at);
+            if (adds && i == rows - 1) {
+                fetch(now->v + AHEAD + at);
+                x = last[c] = vec_rounded(x + vec_load(now->v + at, n));
+            }
+            square[i] = vec_fma(x, x, square[i]);
+            product[i] = vec_fma(x, vec_get(w + at, n), product[i]);
+        }
     }
+    for (size_t c = 0; looks && adds && c < strips; c++)
+        vec_store(now->x[rows - 1] + j + c * VL, last[c], n);
     if (writes && strips == 2)
-        vec_write2(before->o + j - 2 * VL, s[0], s[1], stream);
+        vec_write2(before->o + j, s[0], s[1], stream);
     else if (writes)
-        vec_write(before->o + j - VL, s[0], n, stream);
+        vec_write(before->o + j, s[0], n, stream);
 }
 
 /* The statistics of the one query, where they are asked for. */

@@ -68,24 +68,28 @@ typedef struct {
 /* How far ahead lines are fetched: 1 KiB. */
 enum { AHEAD = 1024 / sizeof(element) };
 
+/* Loads come before stores: rows of a page's length have the same low address bits, by which a
+ * load is taken to depend on a store before it. */
 INLINE void look_and_merge(size_t j, size_t n, bool looks, bool adds, bool merges, const row *now,
                            const row *before, const float *w, vec *sum) {
+    vec a = {0}, out = {0};
+    if (merges) {
+        const vec old = vec_load(before->o + j, n) * before->keep;
+        fetch(before->o + AHEAD + j);
+        out = vec_fma(vec_load(before->x + j, n), before->take, old);
+    }
     if (looks) {
-        vec a = vec_load(now->x + j, n);
+        a = vec_load(now->x + j, n);
         fetch(now->x + AHEAD + j);
         if (adds) {
             fetch(now->v + AHEAD + j);
             a = vec_rounded(a + vec_load(now->v + j, n));
-            vec_store(now->x + j, a, n);
         }
         sum[0] = vec_fma(a, a, sum[0]);
         sum[1] = vec_fma(a, vec_get(w + j, n), sum[1]);
     }
-    if (merges) {
-        const vec old = vec_load(before->o + j, n) * before->keep;
-        fetch(before->o + AHEAD + j);
-        vec_store(before->o + j, vec_fma(vec_load(before->x + j, n), before->take, old), n);
-    }
+    if (merges) vec_store(before->o + j, out, n);
+    if (looks && adds) vec_store(now->x + j, a, n);
 }
 
 /* The sums of squares and products of a token's row. */
