@@ -76,33 +76,25 @@ INLINE void dots_any(size_t rows, size_t queries, size_t d, const float *const *
         dots_of(1, queries, d, x, y, z, next);
 }
 
-/* A dot product's units of work, for k rows and so many queries: each is one call of
- * dots_unit, in any order. */
-INLINE size_t dots_units(size_t k, size_t queries) {
-    return (queries / QUERIES + queries % QUERIES) * ((k + ROWS - 1) / ROWS);
-}
-
-/* Unit u of z[i][q] = x[i] . w[q] for k rows and `queries` <= BATCH queries a stride
- * apart. A line of next[0..k) is fetched on the way, `seen` units having fetched theirs. */
-static inline void dots_unit(size_t u, size_t k, size_t queries, size_t d, const float *const *x,
-                             const float *w, size_t stride, float (*z)[BATCH],
-                             const element *const *next, size_t seen) {
-    const size_t tiles = (k + ROWS - 1) / ROWS, g = u / tiles, i = u % tiles * ROWS;
-    const size_t fours = queries / QUERIES, rows = k - i < ROWS ? k - i : ROWS;
-    const size_t q = g < fours ? g * QUERIES : fours * QUERIES + g - fours;
-    const float *const y[QUERIES] = {w + q * stride, w + (q + 1) * stride, w + (q + 2) * stride,
-                                     w + (q + 3) * stride};
-    float(*const out)[BATCH] = (float(*)[BATCH])(&z[i][q]);
-    if (g < fours)
-        dots_any(rows, QUERIES, d, x + i, y, out, next + (seen + u < k ? seen + u : k - 1));
-    else
-        dots_any(rows, 1, d, x + i, y, out, next + i);
-}
-
+/* z[i][q] = x[i] . w[q] for k rows and `queries` <= BATCH queries a stride apart; a line of
+ * next[0..k) is fetched on the way. */
 static inline void dots(size_t k, size_t queries, size_t d, const float *const *x, const float *w,
                         size_t stride, float (*z)[BATCH], const element *const *next) {
-    for (size_t u = 0; u < dots_units(k, queries); u++)
-        dots_unit(u, k, queries, d, x, w, stride, z, next, 0);
+    size_t seen = 0;
+    for (size_t q = 0; q < queries;) {
+        const size_t some = queries - q < QUERIES ? 1 : QUERIES;
+        const float *const y[QUERIES] = {w + q * stride, w + (q + 1) * stride, w + (q + 2) * stride,
+                                         w + (q + 3) * stride};
+        for (size_t i = 0; i < k; i += ROWS, seen++) {
+            const size_t rows = k - i < ROWS ? k - i : ROWS;
+            float(*const out)[BATCH] = (float(*)[BATCH])(&z[i][q]);
+            if (some == QUERIES)
+                dots_any(rows, QUERIES, d, x + i, y, out, next + (seen < k ? seen : k - 1));
+            else
+                dots_any(rows, 1, d, x + i, y, out, next + i);
+        }
+        q += some;
+    }
 }
 
 /* Rows to floats in room, with their squares. */
