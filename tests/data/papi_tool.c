@@ -1,5 +1,6 @@
 /* The least PAPI tool there can be: preloaded into a program, it counts attnres's events
- * while that runs and prints them on stderr at its end. */
+ * while that runs and prints them on stderr at its end, if anything was counted: MPI starts
+ * processes of its own. */
 
 #include <papi.h>
 #include <stdio.h>
@@ -23,6 +24,7 @@ __attribute__((constructor)) static void open_tool(void) {
 __attribute__((destructor)) static void close_tool(void) {
     long long value[EVENTS] = {0};
     PAPI_stop(set, value);
+    if (value[EVENTS - 1] == 0) return;
     for (int i = 0; i < EVENTS; i++)
         fprintf(stderr, "%s %lld\n", name[i], value[i]);
 }
