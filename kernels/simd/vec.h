@@ -196,8 +196,8 @@ INLINE vec vec_rounded(vec x) {
 }
 #endif
 
-/* A whole vector or a part; past the caches where `stream` says so and the vector is no less
- * than a quarter of a cache line (an fp32 one): less is slow. p then is aligned. */
+/* A whole vector or a part; past the caches where `stream` says so and storage is fp32 (two bf16
+ * vectors: vec_write2). p then is aligned. */
 INLINE void vec_write(element *p, vec x, size_t n, bool stream) {
 #if defined __SSE2__ && !defined AR_STORE_BF16
     if (n == VL && stream) {
