@@ -61,7 +61,7 @@ ar_form ar_traffic_auto(size_t block, size_t n, double balance) {
     const double moved = (double)(n + block), flop = 4.0 * (double)n * (double)block;
     const double wait = balance > 0.0 && flop / balance > moved ? flop / balance - moved : 0.0;
     const double two = block_segment(AR_TWO_PHASE, block, first, last).vectors + wait;
-    /* of equals the one whose outputs go to fewer places is the faster */
+    /* of equals two phases, measured to be the faster */
     return block_segment(AR_ONE_PASS, block, first, last).vectors < two ? AR_ONE_PASS
                                                                         : AR_TWO_PHASE;
 }

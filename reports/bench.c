@@ -285,7 +285,8 @@ void ar_section_bench(FILE *out, const char *dir) {
                   "nearest mix of reads and writes (\"nt\": with non-temporal stores), run in turn "
                   "with the subject in the same minutes; of kernels that write in place and such "
                   "that do not the faster is the roof. A share above 100 %% means that the "
-                  "subject's vectors stayed in a cache. *Of peak*: against independent fp32 "
+                  "subject's vectors stayed in a cache, or that no kernel of the roof is as fast "
+                  "as that mix can be. *Of peak*: against independent fp32 "
                   "multiply-adds in registers.");
     ar_csv_free(&csv);
 }

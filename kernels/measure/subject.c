@@ -120,9 +120,7 @@ static size_t sources(const ar_case *c) {
     return block == 0 ? 1 : (c->layers + block - 1) / block + 1;
 }
 
-/* Bytes of a vector, in whole cache lines; vectors: sources, h, gates or outputs of phase 1
- * (unfused mHC: between its passes), and those of the layers. */
-static size_t vector_B(const ar_case *c) {
+size_t ar_case_vector_B(const ar_case *c) {
     return (c->tokens * c->width * ar_store_B(c->store) + 63) / 64 * 64;
 }
 
@@ -130,6 +128,8 @@ static size_t layer_outputs(const ar_case *c) {
     return c->outputs > 0 ? c->outputs : 1;
 }
 
+/* Sources, h, gates or outputs of phase 1 (unfused mHC: between its passes), and those of the
+ * layers. */
 static size_t vectors(const ar_case *c) {
     return sources(c) + 1 + outputs(c) + ar_case_has_gates(c) + layer_outputs(c);
 }
@@ -138,7 +138,7 @@ double ar_subject_B(const ar_case *c) {
     if (c->direction == AR_BACKWARD) return ar_way_back_B(c);
     const double floats = (double)(c->layers + 1) * (double)c->width + (double)ar_mix_count(c) +
                           (double)ar_bias_count(c);
-    return sizeof(float) * floats + (double)vectors(c) * (double)vector_B(c);
+    return sizeof(float) * floats + (double)vectors(c) * (double)ar_case_vector_B(c);
 }
 
 static void walker_close(walker *w) {
@@ -149,7 +149,7 @@ static void walker_close(walker *w) {
 }
 
 static walker *walker_open(const ar_case *c, const float *query) {
-    const size_t n = sources(c), size = vector_B(c), group = has_outputs(c) ? c->block : 0;
+    const size_t n = sources(c), size = ar_case_vector_B(c), group = has_outputs(c) ? c->block : 0;
     walker *w = calloc(1, sizeof *w + n * sizeof *w->source);
     if (!w) return NULL;
     w->depth = (ar_depth){.tokens = c->tokens,
@@ -210,7 +210,7 @@ static void fill(const ar_case *c, void *memory, size_t count) {
         for (size_t k = 0; k < count; k++)
             for (size_t j = from; j < to; j++) {
                 if ((j - from) % ROOM == 0) ar_fill_normal(room, ROOM, 1.0, 2 + k + 1000 * j);
-                ar_store_put(c->store, (char *)memory + k * vector_B(c), j,
+                ar_store_put(c->store, (char *)memory + k * ar_case_vector_B(c), j,
                              room[(j - from) % ROOM]);
             }
     }
@@ -287,7 +287,7 @@ static void walk(const ar_mechanism *mechanism, const ar_case *c, walker *w) {
         if (phase != AR_PHASE_2) mechanism->start(depth, first, last);
         for (size_t l = first; phase != AR_PHASE_1 && l <= last; l++) {
             mechanism->input(depth, l);
-            depth->v = w->v + l % layer_outputs(c) * vector_B(c);
+            depth->v = w->v + l % layer_outputs(c) * ar_case_vector_B(c);
             mechanism->output(depth, l);
         }
         if (phase != AR_PHASE_1) mechanism->finish(depth, last);

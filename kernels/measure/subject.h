@@ -68,6 +68,9 @@ size_t ar_store_B(ar_store store);
 float ar_store_get(ar_store store, const void *x, size_t i);
 void ar_store_put(ar_store store, void *x, size_t i, float value);
 
+/* Bytes of a vector [T][d], in whole cache lines. */
+size_t ar_case_vector_B(const ar_case *c);
+
 /* A number as it is stored. */
 float ar_store_round(ar_store store, float value);
 

@@ -49,13 +49,9 @@ static size_t lines(size_t floats) {
     return (floats + 15) / 16 * 16;
 }
 
-static size_t vector_B(const ar_case *c) {
-    return (c->tokens * c->width * ar_store_B(c->store) + 63) / 64 * 64;
-}
-
 static size_t memory_B(const ar_case *c, size_t kept) {
     const needs n = needs_of(c);
-    return vectors_of(&n, kept) * vector_B(c);
+    return vectors_of(&n, kept) * ar_case_vector_B(c);
 }
 
 static ar_depth depth_of(const ar_case *c) {
@@ -99,7 +95,7 @@ double ar_way_back_B(const ar_case *c) {
 /* The next count vectors. */
 static void *next_vectors(const ar_case *c, char **at, size_t count) {
     char *const here = *at;
-    *at += count * vector_B(c);
+    *at += count * ar_case_vector_B(c);
     return here;
 }
 
@@ -116,7 +112,7 @@ static void **kept_of(const ar_case *c, void ***list, char **at, size_t each, si
     void **const here = *list;
     char *const start = next_vectors(c, at, each * kept);
     for (size_t i = 0; i < c->layers * each; i++)
-        here[i] = start + (i / each % kept * each + i % each) * vector_B(c);
+        here[i] = start + (i / each % kept * each + i % each) * ar_case_vector_B(c);
     *list += c->layers * each;
     return here;
 }
@@ -167,7 +163,7 @@ bool ar_way_back_open(const ar_case *c, const float *query, size_t kept, ar_way_
                         .dbias = number[DBIAS]};
     w->dh = w->back.dh;
     w->turns = n.dh == c->outputs ? n.dh : 1;
-    w->vector_B = vector_B(c);
+    w->vector_B = ar_case_vector_B(c);
     w->back.h = kept_of(c, &list, &at, n.h, kept);
     w->back.v = kept_of(c, &list, &at, n.v, kept);
     w->back.gate = kept_of(c, &list, &at, n.gate, kept);

@@ -4,6 +4,7 @@
 /* Buffers for the tests of the kernels. Every byte starts as NaN: nothing may be read
  * before it is written. */
 
+#include "bf16.h"
 #include "layer.h"
 #include "mechanism.h"
 
@@ -28,26 +29,14 @@ static inline double *doubles(size_t n) {
     return get(n, sizeof(double));
 }
 
-static inline float from_bf16(uint16_t x) {
-    const uint32_t u = (uint32_t)x << 16;
-    float f;
-    memcpy(&f, &u, sizeof f);
-    return f;
-}
-static inline uint16_t to_bf16(float f) {
-    uint32_t u;
-    memcpy(&u, &f, sizeof u);
-    if (isnan(f)) return (uint16_t)(u >> 16 | 0x40);
-    return (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
-}
-
 /* Element i of a vector. */
 static inline double at(ar_dtype dtype, const void *x, size_t i) {
-    return (double)(dtype == AR_BF16 ? from_bf16(((const uint16_t *)x)[i]) : ((const float *)x)[i]);
+    return (double)(dtype == AR_BF16 ? ar_bf16_widen(((const uint16_t *)x)[i])
+                                     : ((const float *)x)[i]);
 }
 static inline void set(ar_dtype dtype, void *x, size_t i, double value) {
     if (dtype == AR_BF16)
-        ((uint16_t *)x)[i] = to_bf16((float)value);
+        ((uint16_t *)x)[i] = ar_bf16_narrow((float)value);
     else
         ((float *)x)[i] = (float)value;
 }

@@ -52,7 +52,7 @@ static inline void walk_fill(ar_dtype dtype, double *x, size_t rows, size_t d, i
     float *const from = floats(rows * d);
     ar_embedding_fill(from, rows, d, (size_t)which, SEED);
     for (size_t i = 0; i < rows * d; i++)
-        x[i] = dtype == AR_BF16 ? (double)from_bf16(to_bf16(from[i])) : (double)from[i];
+        x[i] = dtype == AR_BF16 ? (double)ar_bf16_widen(ar_bf16_narrow(from[i])) : (double)from[i];
     free(from);
 }
 
