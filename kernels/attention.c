@@ -6,7 +6,13 @@ float *ar_statistics(const ar_depth *m, float *of, size_t l) {
     return of + (m->keep ? l - 1 : l - m->first) * m->tokens;
 }
 
-void ar_attend_one(const ar_depth *m, size_t l, size_t n, const void *v) {
+void *ar_take_place(ar_depth *m) {
+    void *const h = m->v;
+    m->v = m->h;
+    return m->h = h;
+}
+
+const void *ar_attend_one(ar_depth *m, size_t l, size_t n, void *v) {
     const bool own = m->variant.own_query && l <= m->layers;
     const size_t window = m->variant.window;
     const size_t skip = window > 0 && n > window + 1 ? n - window - 1 : 0;
@@ -17,11 +23,12 @@ void ar_attend_one(const ar_depth *m, size_t l, size_t n, const void *v) {
                                    .v = v,
                                    .query = m->query + (l - 1) * m->width,
                                    .own = own ? m->gate : NULL,
-                                   .o = m->h,
+                                   .o = v ? v : m->h,
                                    .max = m->keep ? ar_statistics(m, m->max, l) : NULL,
                                    .sum = m->keep ? ar_statistics(m, m->sum, l) : NULL,
                                    .variant = m->variant,
-                                   .stream = m->stream});
+                                   .stream = m->stream && !v});
+    return v ? ar_take_place(m) : m->h;
 }
 
 void ar_attend_many(const ar_depth *m, size_t n, size_t first, size_t last) {

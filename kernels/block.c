@@ -17,7 +17,7 @@ static place place_of(const ar_depth *m, size_t l) {
 }
 
 /* m->v where it holds the output of layer l - 1, not yet in the partial sum. */
-static const void *pending(const ar_depth *m, size_t l) {
+static void *pending(const ar_depth *m, size_t l) {
     return l > m->first && place_of(m, l).i > 2 ? m->v : NULL;
 }
 
@@ -34,8 +34,7 @@ static void finish(ar_depth *m, size_t last) {
 
 static const void *head(ar_depth *m) {
     const size_t blocks = (m->layers + m->block - 1) / m->block;
-    ar_attend_one(m, m->layers + 1, blocks + 1, NULL);
-    return m->h;
+    return ar_attend_one(m, m->layers + 1, blocks + 1, NULL);
 }
 
 /* Phase 1: reads n, writes one o for each layer of the segment. */
@@ -57,12 +56,11 @@ static void one_pass_start(ar_depth *m, size_t first, size_t last) {
     m->first = first;
 }
 
-/* Reads n sources and b (from i = 2 on), writes h; reads v and writes b where v is
- * pending. */
+/* Reads n sources and b (from i = 2 on), writes h; where v is pending reads it, writes b, and
+ * h takes its place. */
 static const void *one_pass_input(ar_depth *m, size_t l) {
     const place at = place_of(m, l);
-    ar_attend_one(m, l, at.i == 1 ? at.n : at.n + 1, pending(m, l));
-    return m->h;
+    return ar_attend_one(m, l, at.i == 1 ? at.n : at.n + 1, pending(m, l));
 }
 
 const ar_mechanism ar_block_two_phase = {AR_BLOCK,        "block", AR_TWO_PHASE, two_phase_start,

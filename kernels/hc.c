@@ -24,19 +24,19 @@ static const float *biases(const ar_depth *m, size_t l) {
     return m->bias + (l - 1) * (m->streams + 2) * m->streams;
 }
 
-/* Absorb v of layer `past` (0: none), read for layer `next` (0: the head's sum) into h. */
-static void pass(ar_depth *m, size_t past, size_t next, void *h) {
+/* Absorb v (or NULL) by the coefficients in m->numbers, make those of layer `next` (0: none),
+ * read h (or NULL) by them; without them h is the head's sum. */
+static void pass(ar_depth *m, const void *v, size_t next, void *h) {
     ar_pass_streams(m, &(ar_streams){.width = m->width,
                                      .streams = m->streams,
                                      .stream = m->source,
-                                     .v = past ? m->v : NULL,
-                                     .past = past ? projections(m, past) : NULL,
-                                     .past_bias = past ? biases(m, past) : NULL,
+                                     .v = v,
                                      .next = next ? projections(m, next) : NULL,
                                      .next_bias = next ? biases(m, next) : NULL,
+                                     .numbers = m->numbers,
                                      .h = h,
                                      .manifold = !m->variant.unconstrained,
-                                     .past_caches = m->stream});
+                                     .past_caches = m->stream && h != v});
 }
 
 static void start(ar_depth *m, size_t first, size_t last) {
@@ -44,10 +44,15 @@ static void start(ar_depth *m, size_t first, size_t last) {
     m->first = first;
 }
 
-/* The segment's first layer: reads m, writes h. Others: read m and v, write m and h. */
+/* The segment's first layer: reads m, writes h. Others: read m and v, write m and h, which takes
+ * v's place. */
 static const void *input(ar_depth *m, size_t l) {
-    pass(m, l > m->first ? l - 1 : 0, l, m->h);
-    return m->h;
+    if (l == m->first) {
+        pass(m, NULL, l, m->h);
+        return m->h;
+    }
+    pass(m, m->v, l, m->v);
+    return ar_take_place(m);
 }
 
 static void *output(ar_depth *m, size_t l) {
@@ -57,11 +62,12 @@ static void *output(ar_depth *m, size_t l) {
 
 /* Reads m and v, writes m. */
 static void finish(ar_depth *m, size_t last) {
-    pass(m, last, 0, NULL);
+    (void)last;
+    pass(m, m->v, 0, NULL);
 }
 
 static const void *head(ar_depth *m) {
-    pass(m, 0, 0, m->h);
+    pass(m, NULL, 0, m->h);
     return m->h;
 }
 
@@ -101,13 +107,7 @@ static void absorb_in_parts(ar_depth *m) {
 
 static const void *input_in_parts(ar_depth *m, size_t l) {
     if (l > m->first) absorb_in_parts(m);
-    ar_pass_coefficients(m, &(ar_coefficients){.width = m->width,
-                                               .streams = m->streams,
-                                               .stream = m->source,
-                                               .projections = projections(m, l),
-                                               .biases = biases(m, l),
-                                               .out = m->numbers,
-                                               .manifold = !m->variant.unconstrained});
+    pass(m, NULL, l, NULL);
     ar_pass_combine(m, &(ar_combine){.width = m->width,
                                      .n = m->streams,
                                      .outs = 1,

@@ -64,8 +64,8 @@ typedef struct {
     size_t layers, block; /* L, S; Full AttnRes: S layers are answered together in phase 1 */
     const float *query;
     void **source;
-    void *h;          /* [T][d]: input of the current layer, where it needs a buffer */
-    void *v;          /* [T][d]: output of the current layer, where it needs a buffer */
+    void *h, *v;      /* [T][d]: input and output of the current layer, where they need a buffer;
+                         they change roles where an input takes the place of the output before */
     void *o;          /* [S][T][d]: phase 1's outputs, which phase 2 makes inputs (two-phase);
                          unfused mHC: [2m][T][d], a layer's H A and v beta^T before their sum */
     float *max, *sum; /* [S][T]: phase 1's statistics (two-phase forms only); or, where `keep`
@@ -78,7 +78,7 @@ typedef struct {
     const float *mix;  /* DenseFormer: [L+1][L+1], row l-1 weighs source[0..l-1].
                           (m)HC: [L] times [m+2][d] projections, see hc.c */
     const float *bias; /* (m)HC: [L] times [m] read, [m] write, [m][m] mix */
-    float *numbers;    /* unfused (m)HC: [T][m+2][m], a layer's coefficients of each token */
+    float *numbers;    /* (m)HC: [T][m+2][m], a layer's coefficients of each token */
     float *scratch;    /* ar_depth_scratch() floats */
     ar_dtype dtype;
     ar_isa isa;

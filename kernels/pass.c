@@ -96,10 +96,6 @@ void ar_pass_streams(const ar_depth *m, const ar_streams *a) {
         (a->v ? a->streams : 0) + h);
 }
 
-void ar_pass_coefficients(const ar_depth *m, const ar_coefficients *a) {
-    run(m, ar_ops_find(m->isa, m->dtype)->coefficients, a, a->streams, 0);
-}
-
 void ar_pass_combine(const ar_depth *m, const ar_combine *a) {
     run(m, ar_ops_find(m->isa, m->dtype)->combine, a, a->n, a->outs);
 }

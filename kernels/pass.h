@@ -18,7 +18,7 @@ typedef struct {
 } ar_add;
 
 /* o = one query's attention over n sources. Reads n, writes one; where v is not NULL also
- * reads v and writes the last source, v added to it. */
+ * reads v and writes the last source, v added to it. o may be v. */
 typedef struct {
     size_t width;
     void *const *source; /* [n + skip], those after the first `skip` left out: see below */
@@ -72,27 +72,19 @@ typedef struct {
     const float *query;
 } ar_gate;
 
-/* (m)HC, see hc.c. Where v is not NULL the streams are mixed by the projections and
- * biases of `past` and v is added: reads m + 1, writes m, and the streams count as read
- * once. Where h is not NULL it is read from them by those of `next` (NULL: their sum). */
+/* (m)HC, see hc.c. Where v is not NULL the streams are mixed and v is added by the
+ * coefficients in numbers: reads m + 1, writes m. Then, where next is not NULL, numbers become
+ * the coefficients that its projections and biases make of the streams: reads m, or nothing
+ * more. Where h is not NULL it is read from the streams by these (NULL: their sum); h may be v. */
 typedef struct {
     size_t width, streams;
     void *const *stream;
     const void *v;
-    const float *past, *past_bias, *next, *next_bias;
+    const float *next, *next_bias;
+    float *numbers; /* [T]: read [m], write [m], mix [m][m]; the ledger leaves them out */
     void *h;
     bool manifold, past_caches;
 } ar_streams;
-
-/* Unfused (m)HC: a layer's read [m], write [m] and mix [m][m] of each token. Reads m; what
- * it writes is numbers, which the ledger leaves out. */
-typedef struct {
-    size_t width, streams;
-    void *const *stream;
-    const float *projections, *biases;
-    float *out; /* [T][m+2][m] */
-    bool manifold;
-} ar_coefficients;
 
 /* out[k] = sum over i of weight[i][k] x[i], with each token's own weights, [n][outs] at
  * weight + t stride. Reads n, writes outs; both at most AR_MAX_STREAMS. */
@@ -130,7 +122,7 @@ typedef double ar_roof_fn(ar_roof_kernel kernel, bool stream, size_t n, const fl
 /* The kernels of one instruction set and storage type. */
 typedef struct {
     ar_pass_fn *add, *attend, *answer, *merge, *gate, *streams;
-    ar_pass_fn *coefficients, *combine, *sum;
+    ar_pass_fn *combine, *sum;
     ar_pass_fn *dot, *attend_back, *partial_back, *gate_back, *streams_back; /* see back_pass.h */
     ar_roof_fn *roof;                                                        /* NULL but for fp32 */
 } ar_ops;
@@ -149,15 +141,17 @@ void ar_pass_answer(const ar_depth *m, const ar_answer *answer);
 void ar_pass_merge(const ar_depth *m, const ar_merge *merge);
 void ar_pass_gate(const ar_depth *m, const ar_gate *gate);
 void ar_pass_streams(const ar_depth *m, const ar_streams *streams);
-void ar_pass_coefficients(const ar_depth *m, const ar_coefficients *coefficients);
 void ar_pass_combine(const ar_depth *m, const ar_combine *combine);
 void ar_pass_sum(const ar_depth *m, const ar_sum *sum);
 
 /* What Block and Full AttnRes share. */
 
-/* m->h = layer l's attention over the first n sources in one pass, v (or NULL) added to
- * the last of them first. */
-void ar_attend_one(const ar_depth *m, size_t l, size_t n, const void *v);
+/* An input was written over m->v: m->h and m->v change roles. Returns m->h. */
+void *ar_take_place(ar_depth *m);
+
+/* Layer l's attention over the first n sources in one pass, v (m->v or NULL) added to the last
+ * of them first: in m->h or, as a store to lines just read costs less, in v's place. */
+const void *ar_attend_one(ar_depth *m, size_t l, size_t n, void *v);
 
 /* Layer l's row of m->max or m->sum. */
 float *ar_statistics(const ar_depth *m, float *of, size_t l);

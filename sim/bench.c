@@ -103,6 +103,10 @@ typedef struct {
     ar_roof *roof;
 } pair;
 
+static void reset_subject(void *user) {
+    ar_subject_reset(((pair *)user)->subject);
+}
+
 static void run_subject(void *user) {
     ar_subject_run(((pair *)user)->subject);
 }
@@ -139,8 +143,8 @@ static ar_status measure_time(const ar_case *c, const ar_counts *counts,
     ar_timing timing;
     double *samples = malloc(3 * options->limits.max * sizeof *samples);
     if (!samples) return ar_fail(err, AR_ERUN, "no memory for %zu samples", options->limits.max);
-    ar_timing_run(&options->limits, run_subject, run_roof, &(pair){subject, roof}, samples,
-                  &timing);
+    const ar_timing_work work = {reset_subject, run_subject, run_roof, &(pair){subject, roof}};
+    ar_timing_run(&options->limits, &work, samples, &timing);
     fill_time(c, counts, &timing, roof, row);
     free(samples);
     return AR_OK;
@@ -167,6 +171,7 @@ static void measure_traffic(const ar_case *c, const ar_counts *counts, ar_traffi
                  "valgrind's cache simulator, last level 1 MiB, %zu tokens on one thread",
                  small.tokens);
     } else {
+        ar_subject_reset(subject);
         status = ar_dram_measure(host->vendor, run_subject, &(pair){subject, NULL}, &bytes,
                                  row->traffic_note, sizeof row->traffic_note, &why);
         per = exact_B(c, counts) / counts->exact;

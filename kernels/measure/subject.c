@@ -128,10 +128,16 @@ static size_t layer_outputs(const ar_case *c) {
     return c->outputs > 0 ? c->outputs : 1;
 }
 
-/* Sources, h, gates or outputs of phase 1 (unfused mHC: between its passes), and those of the
- * layers. */
+/* Fused mHC's inputs take the place of layers' outputs, which here are added to the streams
+ * again: the streams would grow without end. */
+static bool grows(const ar_case *c) {
+    return c->mechanism == AR_MHC && c->form == AR_FUSED && c->direction == AR_FORWARD;
+}
+
+/* Sources, h, gates or outputs of phase 1 (unfused mHC: between its passes), numbers for those
+ * that grow to start from, and the outputs of the layers. */
 static size_t vectors(const ar_case *c) {
-    return sources(c) + 1 + outputs(c) + ar_case_has_gates(c) + layer_outputs(c);
+    return sources(c) + 1 + outputs(c) + ar_case_has_gates(c) + grows(c) + layer_outputs(c);
 }
 
 double ar_subject_B(const ar_case *c) {
@@ -166,8 +172,7 @@ static walker *walker_open(const ar_case *c, const float *query) {
                           .balance = c->balance,
                           .stream = true};
     const size_t statistics = (group * c->tokens + 15) / 16 * 16;
-    const size_t parts = c->mechanism == AR_MHC && c->form == AR_UNFUSED ? c->tokens : 0;
-    const size_t numbers = parts * (c->streams + 2) * c->streams;
+    const size_t numbers = c->mechanism == AR_MHC ? c->tokens * (c->streams + 2) * c->streams : 0;
     const size_t scratch = (ar_depth_scratch(&w->depth) + 15) / 16 * 16;
     w->memory = ar_pages_alloc(size * vectors(c));
     const size_t mix = (ar_mix_count(c) + 15) / 16 * 16, bias = (ar_bias_count(c) + 15) / 16 * 16;
@@ -292,6 +297,23 @@ static void walk(const ar_mechanism *mechanism, const ar_case *c, walker *w) {
         }
         if (phase != AR_PHASE_1) mechanism->finish(depth, last);
         first = last + 1;
+    }
+}
+
+void ar_subject_reset(ar_subject *subject) {
+    const ar_case *const c = &subject->about;
+    if (!grows(c)) return;
+    const size_t vector = ar_case_vector_B(c), threads = c->threads, m = c->streams;
+    char *const memory = subject->walker->memory, *const outputs = subject->walker->v;
+#pragma omp parallel for num_threads((int)threads) schedule(static, 1)
+    for (size_t i = 0; i < threads; i++) {
+        const size_t from = vector / 64 * i / threads * 64;
+        const size_t size = vector / 64 * (i + 1) / threads * 64 - from;
+        const char *const first = outputs - vector + from;
+        for (size_t k = 0; k < m; k++)
+            memcpy(memory + k * vector + from, first, size);
+        for (size_t k = 0; k < layer_outputs(c); k++)
+            memcpy(outputs + k * vector + from, first, size);
     }
 }
 

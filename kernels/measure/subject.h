@@ -92,6 +92,9 @@ ar_ledger ar_subject_moved(const ar_subject *subject);
 /* Count what later repetitions move in these events, after each one. */
 void ar_subject_publish(ar_subject *subject, const ar_sde *sde);
 
+/* To numbers of order one where repetitions would make them grow without end; before each. */
+void ar_subject_reset(ar_subject *subject);
+
 /* One repetition: all layers, not the head. Layer outputs, backward the gradients of layer
  * inputs and what the forward keeps, are what stands in the buffers. Partial sums, backward
  * gradients, grow with every repetition. */

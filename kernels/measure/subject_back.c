@@ -66,8 +66,9 @@ static ar_depth depth_of(const ar_case *c) {
                       .stream = true};
 }
 
-/* Floats: statistics, dot, gradients of queries, coefficients and their gradients, scratch. */
-enum { MAX, SUM, DOT, DQUERY, MIX, DMIX, BIAS, DBIAS, SCRATCH, NUMBERS };
+/* Floats: statistics, dot, gradients of queries, coefficients and their gradients, what the
+ * forward of mHC leaves from pass to pass, scratch. */
+enum { MAX, SUM, DOT, DQUERY, MIX, DMIX, BIAS, DBIAS, TOKENS, SCRATCH, NUMBERS };
 
 static size_t numbers_of(const ar_case *c, size_t size[NUMBERS]) {
     const ar_depth depth = depth_of(c);
@@ -80,6 +81,7 @@ static size_t numbers_of(const ar_case *c, size_t size[NUMBERS]) {
     size[DQUERY] = (c->layers + 1) * c->width;
     size[MIX] = size[DMIX] = ar_mix_count(c);
     size[BIAS] = size[DBIAS] = ar_bias_count(c);
+    size[TOKENS] = c->mechanism == AR_MHC ? c->tokens * (c->streams + 2) * c->streams : 0;
     size[SCRATCH] = scratch > forward ? scratch : forward;
     for (size_t i = 0; i < NUMBERS; i++)
         all += size[i] = lines(size[i]);
@@ -152,6 +154,7 @@ bool ar_way_back_open(const ar_case *c, const float *query, size_t kept, ar_way_
     w->depth.sum = number[SUM];
     w->depth.mix = number[MIX];
     w->depth.bias = number[BIAS];
+    w->depth.numbers = number[TOKENS];
     w->depth.scratch = number[SCRATCH];
     w->back = (ar_back){.depth = &w->depth,
                         .grad = list_of(c, &list, &at, n.grads),

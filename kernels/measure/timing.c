@@ -49,23 +49,28 @@ static double timed(void (*run)(void *), void *user) {
     return ar_clock_s() - start;
 }
 
-void ar_timing_run(const ar_timing_limits *limits, void (*a)(void *), void (*b)(void *), void *user,
-                   double *samples, ar_timing *timing) {
+static double timed_a(const ar_timing_work *work) {
+    if (work->ready) work->ready(work->user);
+    return timed(work->a, work->user);
+}
+
+void ar_timing_run(const ar_timing_limits *limits, const ar_timing_work *work, double *samples,
+                   ar_timing *timing) {
     double *const first = samples, *const second = samples + limits->max,
                   *const sorted = second + limits->max;
     const double start = ar_clock_s();
-    a(user);
-    if (b) b(user);
+    timed_a(work);
+    if (work->b) work->b(work->user);
     for (size_t n = 0; n < limits->max;) {
-        first[n] = timed(a, user);
-        if (b) second[n] = timed(b, user);
+        first[n] = timed_a(work);
+        if (work->b) second[n] = timed(work->b, work->user);
         n++;
         summarise(limits, n, first, sorted, timing);
         if (n >= limits->min && timing->reached) break;
         if (n >= ENOUGH && ar_clock_s() - start > limits->limit_s) break;
     }
     timing->other_s = timing->ratio = NAN;
-    if (!b) return;
+    if (!work->b) return;
     const size_t n = timing->repetitions;
     memcpy(sorted, second, n * sizeof *sorted);
     timing->other_s = ar_median(sorted, n);

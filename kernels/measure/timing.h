@@ -27,9 +27,16 @@ typedef struct {
  * (binomial, no assumption on their distribution). False below 8 values: there is none. */
 bool ar_median_interval(const double *sorted, size_t n, double *low, double *high);
 
-/* Run a(user) and, unless it is NULL, b(user), each once unmeasured and then in turn, until
- * the interval is reached or a limit is. samples: room for 3 * limits->max doubles. */
-void ar_timing_run(const ar_timing_limits *limits, void (*a)(void *), void (*b)(void *), void *user,
-                   double *samples, ar_timing *timing);
+/* What is timed: a(user) and, unless it is NULL, b(user); before each a ready(user), unless that
+ * is NULL, outside the time. */
+typedef struct {
+    void (*ready)(void *), (*a)(void *), (*b)(void *);
+    void *user;
+} ar_timing_work;
+
+/* Run a and b each once unmeasured and then in turn, until the interval is reached or a limit
+ * is. samples: room for 3 * limits->max doubles. */
+void ar_timing_run(const ar_timing_limits *limits, const ar_timing_work *work, double *samples,
+                   ar_timing *timing);
 
 #endif

@@ -12,7 +12,6 @@ DECLARE(gate);
 DECLARE(streams);
 DECLARE(dot);
 DECLARE(attend_back);
-DECLARE(coefficients);
 DECLARE(combine);
 DECLARE(sum);
 DECLARE(partial_back);
@@ -34,7 +33,6 @@ const ar_ops AR_SIMD(ops) = {
     .partial_back = AR_SIMD(partial_back),
     .gate_back = AR_SIMD(gate_back),
     .streams_back = AR_SIMD(streams_back),
-    .coefficients = AR_SIMD(coefficients),
     .combine = AR_SIMD(combine),
     .sum = AR_SIMD(sum),
 #ifndef AR_STORE_BF16

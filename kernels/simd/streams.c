@@ -1,162 +1,290 @@
-/* (m)HC, fused: in one pass the streams are looked at, mixed, stored and read out.
+/* (m)HC, fused: in one pass a token's streams are updated with the coefficients that the pass
+ * before left, read out, and multiplied with the next layer's projections.
  *
- * Tokens go in tiles that stay in a second-level cache: a tile's streams are looked at, its
- * coefficients made together (a token a lane), then its streams are updated and read out
- * while those of the next tile are looked at. */
+ * The row goes by in chunks: a chunk of each stream is updated and stored, multiplied where it
+ * now lies in the first-level cache, and the token before is read out. All the while lines are
+ * fetched from ahead: so memory is at work behind the arithmetic, whose times otherwise add up. */
 
 #include "streams.h"
 
 enum {
-    TILE_B = 262144,                /* of streams in a tile */
-    AHEAD = 1024 / sizeof(element), /* lines are fetched so far ahead */
+    CHUNK = 256,                    /* elements */
+    AHEAD = 2048 / sizeof(element), /* lines are fetched so far ahead */
+    STRIPS_AT_ONCE = 2,
+    /* Streams x projections whose products stay in registers. */
+    ROWS_OF_TILE = VL == 16 ? 4 : 2,
+    PROJECTIONS = 5,
+    /* Squares, then products c m + j of stream j and projection c. */
+    SUMS = (MOST + 3) * MOST,
 };
-
-/* ---- update ---- */
 
 /* A token: what is made of its streams. */
 typedef struct {
     element *x[MOST];
-    const element *v;  /* NULL: the streams stay */
-    const float *next; /* the read-out's projection, or NULL */
-    float write[MOST], mix[MOST][MOST];
+    const element *v;         /* NULL: the streams stay */
+    const float *write, *mix; /* [m], [m][m] */
+    float read[MOST];
+    element *h;
 } token;
 
-/* Streams k: out_k = write_k v + sum of mix_jk x_j; their squares and products with next. */
-INLINE void update_step(size_t j, size_t n, size_t m, bool updates, const token *t,
-                        const float *next, vec *square, vec *product) {
-    vec x[MOST], v = {0};
+/* ---- update ---- */
+
+/* Streams k: out_k = write_k v + sum of mix_jk x_j; their squares and products with p. */
+INLINE void update_block(size_t j, size_t n, size_t strips, size_t m, bool updates, const token *t,
+                         const float *p, vec *square, vec *product) {
+    vec x[MOST][STRIPS_AT_ONCE], v[STRIPS_AT_ONCE], w[STRIPS_AT_ONCE];
+#pragma GCC unroll 2
+    for (size_t c = 0; c < strips; c++) {
 #pragma GCC unroll 8
-    for (size_t i = 0; i < m; i++)
-        x[i] = vec_load(t->x[i] + j, n);
-    if (updates) {
-        v = vec_load(t->v + j, n);
-        fetch(t->v + AHEAD + j);
-    }
-    const vec w = vec_get(next + j, n);
-#pragma GCC unroll 8
-    for (size_t k = 0; k < m; k++) {
-        vec s = x[k];
-        if (updates) {
-            s = v * vec_all(t->write[k]);
-#pragma GCC unroll 8
-            for (size_t i = 0; i < m; i++)
-                s = vec_fma(x[i], vec_all(t->mix[i][k]), s);
-            s = vec_rounded(s);
-            vec_store(t->x[k] + j, s, n);
+        for (size_t i = 0; i < m; i++) {
+            x[i][c] = vec_load(t->x[i] + j + c * VL, n);
+            fetch(t->x[i] + j + c * VL + AHEAD);
         }
-        square[k] = vec_fma(s, s, square[k]);
-        product[k] = vec_fma(s, w, product[k]);
+        if (updates) {
+            v[c] = vec_load(t->v + j + c * VL, n);
+            fetch(t->v + j + c * VL + AHEAD);
+        }
+        w[c] = vec_get(p + j + c * VL, n);
     }
-}
-
-INLINE void update_of_m(size_t m, bool updates, size_t d, const token *t, const float *next,
-                        float *square, float *product) {
-    vec squares[MOST] = {{0}}, products[MOST] = {{0}};
-    STRIPS(d, update_step, m, updates, t, next, squares, products);
+#pragma GCC unroll 8
     for (size_t k = 0; k < m; k++) {
-        square[k] = vec_sum(squares[k]);
-        product[k] = vec_sum(products[k]);
+        vec s[STRIPS_AT_ONCE];
+#pragma GCC unroll 2
+        for (size_t c = 0; c < strips; c++)
+            s[c] = updates ? v[c] * vec_all(t->write[k]) : x[k][c];
+        if (updates) {
+#pragma GCC unroll 8
+            for (size_t i = 0; i < m; i++) {
+                const vec a = vec_all(t->mix[i * m + k]);
+#pragma GCC unroll 2
+                for (size_t c = 0; c < strips; c++)
+                    s[c] = vec_fma(x[i][c], a, s[c]);
+            }
+        }
+#pragma GCC unroll 2
+        for (size_t c = 0; c < strips; c++) {
+            if (updates) {
+                s[c] = vec_rounded(s[c]);
+                vec_store(t->x[k] + j + c * VL, s[c], n);
+            }
+            square[k] = vec_fma(s[c], s[c], square[k]);
+            product[k] = vec_fma(s[c], w[c], product[k]);
+        }
     }
 }
 
-INLINE void update_any(size_t m, bool updates, size_t d, const token *t, const float *next,
-                       float *square, float *product) {
-    switch (m) {
-    case 2:
-        update_of_m(2, updates, d, t, next, square, product);
-        break;
-    case 4:
-        update_of_m(4, updates, d, t, next, square, product);
-        break;
-    case 8:
-        update_of_m(8, updates, d, t, next, square, product);
-        break;
-    default:
-        update_of_m(m, updates, d, t, next, square, product);
-        break;
+INLINE void update_of_m(size_t m, bool updates, size_t from, size_t end, const token *in,
+                        const float *p, vec *sum) {
+    vec square[MOST], product[MOST];
+    token copy, *const t = &copy; /* in registers */
+    copy.v = in->v;
+    copy.write = in->write;
+    copy.mix = in->mix;
+    for (size_t k = 0; k < m; k++) {
+        copy.x[k] = in->x[k];
+        square[k] = sum[k];
+        product[k] = sum[m + k];
     }
+    size_t j = from;
+    for (; j + STRIPS_AT_ONCE * VL <= end; j += STRIPS_AT_ONCE * VL)
+        update_block(j, VL, STRIPS_AT_ONCE, m, updates, t, p, square, product);
+    for (; j + VL <= end; j += VL)
+        update_block(j, VL, 1, m, updates, t, p, square, product);
+    if (j < end) update_block(j, end - j, 1, m, updates, t, p, square, product);
+    for (size_t k = 0; k < m; k++) {
+        sum[k] = square[k];
+        sum[m + k] = product[k];
+    }
+}
+
+static void update(size_t m, size_t from, size_t end, const token *t, const float *p, vec *sum) {
+    if (!t->v)
+        update_of_m(m, false, from, end, t, p, sum);
+    else if (m == 2)
+        update_of_m(2, true, from, end, t, p, sum);
+    else if (m == 4)
+        update_of_m(4, true, from, end, t, p, sum);
+    else if (m == 8)
+        update_of_m(8, true, from, end, t, p, sum);
+    else
+        update_of_m(m, true, from, end, t, p, sum);
+}
+
+/* ---- products ---- */
+
+INLINE void multiply_step(size_t j, size_t n, size_t rows, size_t projections,
+                          const element *const *x, const float *const *p, const element *ahead,
+                          vec *sum) {
+    vec v[ROWS_OF_TILE];
+#pragma GCC unroll 4
+    for (size_t r = 0; r < rows; r++) {
+        v[r] = vec_load(x[r] + j, n);
+        fetch(x[r] + j + AHEAD);
+    }
+    fetch(ahead + j);
+#pragma GCC unroll 5
+    for (size_t c = 0; c < projections; c++) {
+        const vec w = vec_get(p[c] + j, n);
+#pragma GCC unroll 4
+        for (size_t r = 0; r < rows; r++)
+            sum[c * rows + r] = vec_fma(v[r], w, sum[c * rows + r]);
+    }
+}
+
+/* Of `have` streams and `want` projections of a tile; the last of each stands in for more. */
+INLINE void multiply_tile(size_t rows, size_t projections, size_t have, size_t want, size_t m,
+                          size_t n, const element *const *from, const float *p, size_t d,
+                          const element *ahead, vec *sum) {
+    const element *x[ROWS_OF_TILE];
+    const float *w[PROJECTIONS];
+    vec s[ROWS_OF_TILE * PROJECTIONS];
+#pragma GCC unroll 4
+    for (size_t r = 0; r < rows; r++)
+        x[r] = from[r < have ? r : have - 1];
+#pragma GCC unroll 5
+    for (size_t c = 0; c < projections; c++) {
+        w[c] = p + (c < want ? c : want - 1) * d;
+#pragma GCC unroll 4
+        for (size_t r = 0; r < rows; r++)
+            s[c * rows + r] = sum[(c < want ? c : want - 1) * m + (r < have ? r : have - 1)];
+    }
+    STRIPS(n, multiply_step, rows, projections, x, w, ahead, s);
+#pragma GCC unroll 5
+    for (size_t c = 0; c < projections; c++)
+#pragma GCC unroll 4
+        for (size_t r = 0; r < rows; r++)
+            if (c < want && r < have) sum[c * m + r] = s[c * rows + r];
+}
+
+/* sum[c m + j] += x_j . p_c over elements from..end, for `count` projections. The streams and
+ * v are fetched from ahead. */
+static void multiply(size_t m, size_t count, size_t from, size_t end, const token *t,
+                     const float *p, size_t d, vec *sum) {
+    const size_t n = end - from;
+    const element *x[MOST], *const ahead = (t->v ? t->v : t->x[0]) + from + AHEAD;
+    for (size_t j = 0; j < m; j++)
+        x[j] = t->x[j] + from;
+    p += from;
+    if (m == 2) {
+        multiply_tile(2, 3, 2, 3, m, n, x, p, d, ahead, sum);
+        return;
+    }
+    for (size_t j = 0; j < m; j += ROWS_OF_TILE)
+        for (size_t c = 0; c < count; c += PROJECTIONS) {
+            const size_t have = m - j < ROWS_OF_TILE ? m - j : ROWS_OF_TILE;
+            const size_t want = count - c < PROJECTIONS ? count - c : PROJECTIONS;
+            multiply_tile(ROWS_OF_TILE, PROJECTIONS, have, want, m, n, x + j, p + c * d, d, ahead,
+                          sum + c * m + j);
+        }
 }
 
 /* ---- read-out ---- */
 
-INLINE vec read_strip(size_t j, size_t n, size_t m, element *const *x, const float *read) {
+INLINE vec read_strip(size_t j, size_t n, size_t m, const token *t) {
     vec s = {0};
 #pragma GCC unroll 8
     for (size_t i = 0; i < m; i++)
-        s = vec_fma(vec_load(x[i] + j, n), vec_all(read[i]), s);
+        s = vec_fma(vec_load(t->x[i] + j, n), vec_all(t->read[i]), s);
     return s;
 }
 
-INLINE void read_of_m(size_t m, size_t d, element *const *x, const float *read, element *h,
-                      bool stream) {
-    size_t j = 0;
-    for (; j + 2 * VL <= d; j += 2 * VL)
-        vec_write2(h + j, read_strip(j, VL, m, x, read), read_strip(j + VL, VL, m, x, read),
-                   stream);
-    for (; j + VL <= d; j += VL)
-        vec_write(h + j, read_strip(j, VL, m, x, read), VL, stream);
-    if (j < d) vec_write(h + j, read_strip(j, d - j, m, x, read), d - j, stream);
+INLINE void read_of_m(size_t m, size_t from, size_t end, const token *in, bool stream) {
+    token copy, *const t = &copy; /* in registers */
+    copy.h = in->h;
+    for (size_t i = 0; i < m; i++) {
+        copy.x[i] = in->x[i];
+        copy.read[i] = in->read[i];
+    }
+    size_t j = from;
+    for (; j + 2 * VL <= end; j += 2 * VL)
+        vec_write2(t->h + j, read_strip(j, VL, m, t), read_strip(j + VL, VL, m, t), stream);
+    for (; j + VL <= end; j += VL)
+        vec_write(t->h + j, read_strip(j, VL, m, t), VL, stream);
+    if (j < end) vec_write(t->h + j, read_strip(j, end - j, m, t), end - j, stream);
 }
 
-static void read_out(size_t m, size_t d, element *const *x, const float *read, element *h,
-                     bool stream) {
-    m == 4 ? read_of_m(4, d, x, read, h, stream) : read_of_m(m, d, x, read, h, stream);
+static void read_out(size_t m, size_t from, size_t end, const token *t, bool stream) {
+    m == 4 ? read_of_m(4, from, end, t, stream) : read_of_m(m, from, end, t, stream);
 }
 
 /* ---- the pass ---- */
 
-static void token_of(const ar_streams *a, size_t t, const stream_numbers *z, size_t lane,
-                     token *out) {
+static void token_of(const ar_streams *a, size_t t, token *out) {
     const size_t d = a->width, m = a->streams;
-    for (size_t j = 0; j < m; j++)
+    const float *const numbers = a->numbers + t * (m + 2) * m;
+    for (size_t j = 0; j < m; j++) {
         out->x[j] = (element *)a->stream[j] + t * d;
-    out->v = a->v ? (const element *)a->v + t * d : NULL;
-    for (size_t j = 0; a->v && j < m; j++) {
-        out->write[j] = z->z[1][j][lane];
-        for (size_t k = 0; k < m; k++)
-            out->mix[j][k] = z->z[2 + k][j][lane];
+        out->read[j] = 1.0f;
     }
+    out->v = a->v ? (const element *)a->v + t * d : NULL;
+    out->write = numbers + m;
+    out->mix = numbers + 2 * m;
+    out->h = a->h ? (element *)a->h + t * d : NULL;
 }
 
-static void update(const ar_streams *a, const token *t, const float *next, float *read) {
-    const size_t d = a->width, m = a->streams;
-    float square[MOST], product[MOST];
-    a->v ? update_any(m, true, d, t, next, square, product)
-         : update_any(m, false, d, t, next, square, product);
+/* From sums to normalised products, in a lane, and to the token's read-out. */
+static void close_token(const stream_layer *next, vec *sum, stream_numbers *z, size_t lane,
+                        token *t) {
+    const size_t m = next->m, count = (m + 3) * m;
+    float sums[SUMS + VL];
+    for (size_t i = 0; i < count; i += VL)
+        vec_put(sums + i, vec_sums(sum + i), VL);
+    for (size_t j = 0; j < m; j++) {
+        const float norm = ar_row_rms_inverse(next->d, sums[j]);
+        for (size_t c = 0; c < m + 2; c++)
+            z->z[c][j][lane] = sums[(c + 1) * m + j] * norm;
+        t->read[j] = z->z[0][j][lane];
+    }
+    read_of(next, t->read);
     for (size_t j = 0; j < m; j++)
-        read[j] = a->next ? product[j] * ar_row_rms_inverse(d, square[j]) : 1.0f;
+        z->z[0][j][lane] = t->read[j];
+}
+
+/* Coefficients of `tokens` tokens from t on, for the pass to come. */
+static void close_group(const ar_streams *a, const stream_layer *next, stream_numbers *z, size_t t,
+                        size_t tokens) {
+    const size_t m = a->streams;
+    update_of(next, z);
+    for (size_t i = 0; i < tokens; i++) {
+        float *const out = a->numbers + (t + i) * (m + 2) * m;
+        for (size_t j = 0; j < m; j++) {
+            out[j] = z->z[0][j][i];
+            out[m + j] = z->z[1][j][i];
+            for (size_t k = 0; k < m; k++)
+                out[2 * m + j * m + k] = z->z[2 + k][j][i];
+        }
+    }
 }
 
 void AR_SIMD(streams)(const void *args, size_t first, size_t last, float *scratch) {
     const ar_streams *const a = args;
     const size_t d = a->width, m = a->streams;
     const bool stream = a->past_caches && a->h && vec_aligned(a->h, d);
-    const stream_layer past = {m, d, a->past, a->past_bias, a->manifold};
     const stream_layer next = {m, d, a->next, a->next_bias, a->manifold};
-    const size_t fits = TILE_B / (m * d * sizeof(element)), size = fits < 1       ? 1
-                                                                   : fits < LANES ? fits
-                                                                                  : LANES;
-    stream_numbers both[2];
-    memset(both, 0, sizeof both);
+    const float *const p = a->next ? a->next : scratch;
+    stream_numbers z;
+    vec sum[SUMS + VL];
+    token both[2];
+    memset(&z, 0, sizeof z);
     memset(scratch, 0, d * sizeof *scratch); /* a projection where none is asked for */
-    for (size_t k = 0; first + k * size < last + size; k++) {
-        const size_t from = first + k * size;
-        stream_numbers *const now = &both[k % 2], *const before = &both[(k + 1) % 2];
-        for (size_t i = 0; i < size; i++) {
-            token t;
-            float read[MOST];
-            const bool has = k > 0 && from - size + i < last;
-            if (has) {
-                token_of(a, from - size + i, before, i, &t);
-                update(a, &t, a->next ? a->next : scratch, read);
-            }
-            if (a->v && from + i < last) look(&past, a->stream, from + i, 1, m + 1, i, now);
-            if (has && a->h) {
-                if (a->next) read_of(&next, read);
-                read_out(m, d, t.x, read, (element *)a->h + (from - size + i) * d, stream);
-            }
+    for (size_t t = first; t < last + 1 && first < last; t++) {
+        token *const now = &both[t % 2], *const before = &both[(t + 1) % 2];
+        const size_t lane = (t - first) % LANES;
+        const bool works = t < last;
+        if (works) {
+            token_of(a, t, now);
+            memset(sum, 0, ((m + 3) * m + VL) * sizeof *sum);
         }
-        if (a->v) update_of(&past, now);
+        for (size_t j = 0; j < d; j += CHUNK) {
+            const size_t end = d - j < CHUNK ? d : j + CHUNK;
+            if (works && (a->v || a->next)) update(m, j, end, now, p, sum);
+            if (works && a->next) multiply(m, m + 1, j, end, now, p + d, d, sum + 2 * m);
+            if (t > first && a->h) read_out(m, j, end, before, stream);
+        }
+        if (works && a->next) {
+            close_token(&next, sum, &z, lane, now);
+            if (lane + 1 == LANES || t + 1 == last) close_group(a, &next, &z, t - lane, lane + 1);
+        }
     }
     if (a->past_caches) vec_fence();
 }

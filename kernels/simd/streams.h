@@ -1,8 +1,8 @@
 #ifndef AR_STREAMS_H
 #define AR_STREAMS_H
 
-/* (m)HC's coefficients, fused or not: see ../hc.c. Those of several tokens are made
- * together, a token a lane. */
+/* (m)HC's coefficients from products of streams and projections: see ../hc.c. Those of several
+ * tokens are made together, a token a lane. */
 
 #include "../pass.h"
 #include "../row.h"
@@ -22,56 +22,6 @@ typedef struct {
     const float *p, *b;
     bool manifold;
 } stream_layer;
-
-/* ---- projections ---- */
-
-/* Streams x projections whose products stay in registers, and the streams' squares. */
-enum { LOOK_ROWS = VL == 16 ? 4 : 2, LOOK_QUERIES = 5, LOOK_SUMS = LOOK_ROWS * (LOOK_QUERIES + 1) };
-
-INLINE void look_step(size_t j, size_t n, const element *const *x, const float *const *w,
-                      vec *sum) {
-    vec v[LOOK_ROWS];
-#pragma GCC unroll 4
-    for (size_t r = 0; r < LOOK_ROWS; r++) {
-        v[r] = vec_load(x[r] + j, n);
-        fetch(x[r] + 1024 / sizeof(element) + j);
-        sum[r] = vec_fma(v[r], v[r], sum[r]);
-    }
-#pragma GCC unroll 5
-    for (size_t q = 0; q < LOOK_QUERIES; q++) {
-        const vec y = vec_get(w[q] + j, n);
-#pragma GCC unroll 4
-        for (size_t r = 0; r < LOOK_ROWS; r++)
-            sum[(q + 1) * LOOK_ROWS + r] = vec_fma(v[r], y, sum[(q + 1) * LOOK_ROWS + r]);
-    }
-}
-
-/* Products of token t's streams with projections c0..c0+count, normalised, in a lane. The
- * last stream and projection stand in where there are fewer than a tile's. */
-static inline void look(const stream_layer *a, void *const *stream, size_t t, size_t c0,
-                        size_t count, size_t lane, stream_numbers *out) {
-    for (size_t j = 0; j < a->m; j += LOOK_ROWS)
-        for (size_t c = 0; c < count; c += LOOK_QUERIES) {
-            const element *x[LOOK_ROWS];
-            const float *w[LOOK_QUERIES];
-            vec sum[(LOOK_SUMS + VL - 1) / VL * VL] = {{0}};
-            float sums[(LOOK_SUMS + VL - 1) / VL * VL];
-            for (size_t r = 0; r < LOOK_ROWS; r++)
-                x[r] = (const element *)stream[j + r < a->m ? j + r : a->m - 1] + t * a->d;
-            for (size_t q = 0; q < LOOK_QUERIES; q++)
-                w[q] = a->p + (c0 + (c + q < count ? c + q : count - 1)) * a->d;
-            STRIPS(a->d, look_step, x, w, sum);
-            for (size_t i = 0; i < LOOK_SUMS; i += VL)
-                vec_put(sums + i, vec_sums(sum + i), VL);
-            for (size_t r = 0; r < LOOK_ROWS && j + r < a->m; r++) {
-                const float norm = ar_row_rms_inverse(a->d, sums[r]);
-                for (size_t q = 0; q < LOOK_QUERIES && c + q < count; q++)
-                    out->z[c0 + c + q][j + r][lane] = sums[(q + 1) * LOOK_ROWS + r] * norm;
-            }
-        }
-}
-
-/* ---- coefficients ---- */
 
 /* tanh(z) = 2 sigmoid(2 z) - 1 */
 INLINE vec squash(vec z, bool sigma) {

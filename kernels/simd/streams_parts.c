@@ -1,31 +1,9 @@
-/* (m)HC, unfused: its coefficients, the sums that use them, and an addition, a pass each. */
+/* (m)HC, unfused: the sums that use a layer's coefficients, and an addition, a pass each. */
 
-#include "streams.h"
+#include "../pass.h"
+#include "tile.h"
 
-void AR_SIMD(coefficients)(const void *args, size_t first, size_t last, float *scratch) {
-    const ar_coefficients *const a = args;
-    const size_t m = a->streams;
-    const stream_layer layer = {m, a->width, a->projections, a->biases, a->manifold};
-    stream_numbers z;
-    memset(&z, 0, sizeof z);
-    (void)scratch;
-    for (size_t t0 = first; t0 < last; t0 += LANES) {
-        const size_t tokens = last - t0 < LANES ? last - t0 : LANES;
-        for (size_t i = 0; i < tokens; i++)
-            look(&layer, a->stream, t0 + i, 0, m + 2, i, &z);
-        update_of(&layer, &z);
-        for (size_t i = 0; i < tokens; i++) {
-            float *const out = a->out + (t0 + i) * (m + 2) * m;
-            for (size_t j = 0; j < m; j++) {
-                out[j] = z.z[0][j][i];
-                out[m + j] = z.z[1][j][i];
-                for (size_t k = 0; k < m; k++)
-                    out[2 * m + j * m + k] = z.z[2 + k][j][i];
-            }
-            read_of(&layer, out);
-        }
-    }
-}
+enum { MOST = AR_MAX_STREAMS };
 
 /* out[k] = sum_i weight[i][k] x[i] */
 INLINE void combine_step(size_t j, size_t n, size_t in, size_t outs, const element *const *x,

@@ -238,9 +238,9 @@ INLINE bool vec_aligned(const void *p, size_t d) {
     return (uintptr_t)p % LINE == 0 && d * sizeof(element) % LINE == 0;
 }
 
-/* Fetch the line of p ahead of use; p need not be readable. */
+/* Fetch the line of p ahead of use, to the first-level cache; p need not be readable. */
 INLINE void fetch(const void *p) {
-    __builtin_prefetch(p, 0, 2);
+    __builtin_prefetch(p, 0, 3);
 }
 
 /* ---- sums and exponentials ---- */

@@ -58,7 +58,7 @@ static inline ar_depth depth_new(size_t L, size_t S, size_t T, size_t d) {
     m.h = floats(T * d);
     m.v = floats(T * d);
     m.o = floats((S < 8 ? 8 : S) * T * d);
-    m.numbers = floats(T * 24);
+    m.numbers = floats(T * (AR_MAX_STREAMS + 2) * AR_MAX_STREAMS);
     m.max = floats((S > L ? S : L + 1) * T);
     m.sum = floats((S > L ? S : L + 1) * T);
     m.gate = floats(T * d);

@@ -35,12 +35,17 @@ static void test_interval(tap *tap_now) {
 }
 
 typedef struct {
-    int a, b, wrong;
+    int ready, a, b, wrong;
 } calls;
 
 static void wait_a_little(void) {
     for (volatile int i = 0; i < 20000; i++)
         ;
+}
+
+static void call_ready(void *user) {
+    calls *c = user;
+    c->wrong += c->ready++ != c->a;
 }
 
 static void call_a(void *user) {
@@ -59,20 +64,23 @@ static void call_b(void *user) {
 static void test_timing(tap *tap_now) {
     double samples[3 * 20];
     ar_timing t;
-    calls c = {0, 0, 0};
-    ar_timing_run(&(ar_timing_limits){20, 20, 100, 1e-9}, call_a, call_b, &c, samples, &t);
-    OK(c.a == 21 && c.b == 21 && c.wrong == 0, "20 pairs and one unmeasured, A B A B");
+    calls c = {0, 0, 0, 0};
+    const ar_timing_work alone = {.a = call_a, .user = &c};
+    ar_timing_run(&(ar_timing_limits){20, 20, 100, 1e-9},
+                  &(ar_timing_work){call_ready, call_a, call_b, &c}, samples, &t);
+    OK(c.ready == 21 && c.a == 21 && c.b == 21 && c.wrong == 0,
+       "20 pairs and one unmeasured, A B A B, each A made ready");
     OK(t.repetitions == 20 && t.min_s <= t.low_s && t.low_s <= t.median_s &&
            t.median_s <= t.high_s && t.high_s <= t.max_s,
        "least <= interval <= greatest");
     OK(t.min_s > 0 && t.ratio > 0 && t.other_s > 0, "both are timed");
-    c = (calls){0, 0, 0};
-    ar_timing_run(&(ar_timing_limits){8, 20, 0, 1e-9}, call_a, NULL, &c, samples, &t);
+    c = (calls){0, 0, 0, 0};
+    ar_timing_run(&(ar_timing_limits){8, 20, 0, 1e-9}, &alone, samples, &t);
     OK(t.repetitions == 3 && !t.reached && isnan(t.low_s) && isnan(t.ratio),
        "no time: three repetitions, and no interval");
-    ar_timing_run(&(ar_timing_limits){8, 20, 100, 1e9}, call_a, NULL, &c, samples, &t);
+    ar_timing_run(&(ar_timing_limits){8, 20, 100, 1e9}, &alone, samples, &t);
     OK(t.repetitions == 8 && t.reached, "a wide interval is reached at once");
-    ar_timing_run(&(ar_timing_limits){1, 1, 100, 0.05}, call_a, NULL, &c, samples, &t);
+    ar_timing_run(&(ar_timing_limits){1, 1, 100, 0.05}, &alone, samples, &t);
     OK(t.repetitions == 1 && !t.reached, "one repetition");
 }
 
