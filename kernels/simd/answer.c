@@ -285,8 +285,10 @@ static void next_unit(const ar_answer *a, size_t last, const unit *before, unit 
     for (size_t r = 0; r < u->rows; r++)
         u->row[r] = (const element *)a->source[u->source + r % u->sources] +
                     (u->t + r / u->sources) * a->width;
-    memset(u->logit, 0, sizeof u->logit);
-    memset(u->square, 0, sizeof u->square);
+    for (size_t r = 0; r < u->rows; r++) {
+        memset(u->logit[r], 0, sizeof u->logit[r]);
+        u->square[r] = (vec){0};
+    }
 }
 
 /* scratch: the transposed queries, the sums between tiles, the parts. */

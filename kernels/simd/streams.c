@@ -1,14 +1,14 @@
 /* (m)HC, fused: in one pass a token's streams are updated with the coefficients that the pass
  * before left, read out, and multiplied with the next layer's projections.
  *
- * The row goes by in chunks: a chunk of each stream is updated and stored, multiplied where it
- * now lies in the first-level cache, and the token before is read out. All the while lines are
- * fetched from ahead: so memory is at work behind the arithmetic, whose times otherwise add up. */
+ * Rows go by in chunks that stay in the first-level cache: a chunk of each stream is updated and
+ * stored, then multiplied where it lies. All the while lines are fetched from ahead, so that
+ * memory is at work behind the arithmetic; their times add up otherwise. */
 
 #include "streams.h"
 
 enum {
-    CHUNK = 256,                    /* elements */
+    CHUNK = 1024,                   /* elements */
     AHEAD = 2048 / sizeof(element), /* lines are fetched so far ahead */
     STRIPS_AT_ONCE = 2,
     /* Streams x projections whose products stay in registers. */
@@ -82,8 +82,8 @@ INLINE void update_of_m(size_t m, bool updates, size_t from, size_t end, const t
     copy.mix = in->mix;
     for (size_t k = 0; k < m; k++) {
         copy.x[k] = in->x[k];
-        square[k] = sum[k];
-        product[k] = sum[m + k];
+        square[k] = from ? sum[k] : (vec){0};
+        product[k] = from ? sum[m + k] : (vec){0};
     }
     size_t j = from;
     for (; j + STRIPS_AT_ONCE * VL <= end; j += STRIPS_AT_ONCE * VL)
@@ -131,10 +131,11 @@ INLINE void multiply_step(size_t j, size_t n, size_t rows, size_t projections,
     }
 }
 
-/* Of `have` streams and `want` projections of a tile; the last of each stands in for more. */
+/* Of `have` streams and `want` projections of a tile, the last of which stands in for more;
+ * fresh: from 0. */
 INLINE void multiply_tile(size_t rows, size_t projections, size_t have, size_t want, size_t m,
                           size_t n, const element *const *from, const float *p, size_t d,
-                          const element *ahead, vec *sum) {
+                          const element *ahead, bool fresh, vec *sum) {
     const element *x[ROWS_OF_TILE];
     const float *w[PROJECTIONS];
     vec s[ROWS_OF_TILE * PROJECTIONS];
@@ -146,7 +147,8 @@ INLINE void multiply_tile(size_t rows, size_t projections, size_t have, size_t w
         w[c] = p + (c < want ? c : want - 1) * d;
 #pragma GCC unroll 4
         for (size_t r = 0; r < rows; r++)
-            s[c * rows + r] = sum[(c < want ? c : want - 1) * m + (r < have ? r : have - 1)];
+            s[c * rows + r] =
+                fresh ? (vec){0} : sum[(c < want ? c : want - 1) * m + (r < have ? r : have - 1)];
     }
     STRIPS(n, multiply_step, rows, projections, x, w, ahead, s);
 #pragma GCC unroll 5
@@ -166,7 +168,7 @@ static void multiply(size_t m, size_t count, size_t from, size_t end, const toke
         x[j] = t->x[j] + from;
     p += from;
     if (m == 2) {
-        multiply_tile(2, 3, 2, 3, m, n, x, p, d, ahead, sum);
+        multiply_tile(2, 3, 2, 3, m, n, x, p, d, ahead, from == 0, sum);
         return;
     }
     for (size_t j = 0; j < m; j += ROWS_OF_TILE)
@@ -174,7 +176,7 @@ static void multiply(size_t m, size_t count, size_t from, size_t end, const toke
             const size_t have = m - j < ROWS_OF_TILE ? m - j : ROWS_OF_TILE;
             const size_t want = count - c < PROJECTIONS ? count - c : PROJECTIONS;
             multiply_tile(ROWS_OF_TILE, PROJECTIONS, have, want, m, n, x + j, p + c * d, d, ahead,
-                          sum + c * m + j);
+                          from == 0, sum + c * m + j);
         }
 }
 
@@ -188,23 +190,23 @@ INLINE vec read_strip(size_t j, size_t n, size_t m, const token *t) {
     return s;
 }
 
-INLINE void read_of_m(size_t m, size_t from, size_t end, const token *in, bool stream) {
+INLINE void read_of_m(size_t m, size_t d, const token *in, bool stream) {
     token copy, *const t = &copy; /* in registers */
     copy.h = in->h;
     for (size_t i = 0; i < m; i++) {
         copy.x[i] = in->x[i];
         copy.read[i] = in->read[i];
     }
-    size_t j = from;
-    for (; j + 2 * VL <= end; j += 2 * VL)
+    size_t j = 0;
+    for (; j + 2 * VL <= d; j += 2 * VL)
         vec_write2(t->h + j, read_strip(j, VL, m, t), read_strip(j + VL, VL, m, t), stream);
-    for (; j + VL <= end; j += VL)
+    for (; j + VL <= d; j += VL)
         vec_write(t->h + j, read_strip(j, VL, m, t), VL, stream);
-    if (j < end) vec_write(t->h + j, read_strip(j, end - j, m, t), end - j, stream);
+    if (j < d) vec_write(t->h + j, read_strip(j, d - j, m, t), d - j, stream);
 }
 
-static void read_out(size_t m, size_t from, size_t end, const token *t, bool stream) {
-    m == 4 ? read_of_m(4, from, end, t, stream) : read_of_m(m, from, end, t, stream);
+static void read_out(size_t m, size_t d, const token *t, bool stream) {
+    m == 4 ? read_of_m(4, d, t, stream) : read_of_m(m, d, t, stream);
 }
 
 /* ---- the pass ---- */
@@ -264,27 +266,22 @@ void AR_SIMD(streams)(const void *args, size_t first, size_t last, float *scratc
     const float *const p = a->next ? a->next : scratch;
     stream_numbers z;
     vec sum[SUMS + VL];
-    token both[2];
     memset(&z, 0, sizeof z);
+    memset(sum, 0, sizeof sum);
     memset(scratch, 0, d * sizeof *scratch); /* a projection where none is asked for */
-    for (size_t t = first; t < last + 1 && first < last; t++) {
-        token *const now = &both[t % 2], *const before = &both[(t + 1) % 2];
+    for (size_t t = first; t < last; t++) {
         const size_t lane = (t - first) % LANES;
-        const bool works = t < last;
-        if (works) {
-            token_of(a, t, now);
-            memset(sum, 0, ((m + 3) * m + VL) * sizeof *sum);
-        }
+        token now;
+        token_of(a, t, &now);
         for (size_t j = 0; j < d; j += CHUNK) {
             const size_t end = d - j < CHUNK ? d : j + CHUNK;
-            if (works && (a->v || a->next)) update(m, j, end, now, p, sum);
-            if (works && a->next) multiply(m, m + 1, j, end, now, p + d, d, sum + 2 * m);
-            if (t > first && a->h) read_out(m, j, end, before, stream);
+            if (a->v || a->next) update(m, j, end, &now, p, sum);
+            if (a->next) multiply(m, m + 1, j, end, &now, p + d, d, sum + 2 * m);
         }
-        if (works && a->next) {
-            close_token(&next, sum, &z, lane, now);
-            if (lane + 1 == LANES || t + 1 == last) close_group(a, &next, &z, t - lane, lane + 1);
-        }
+        if (a->next) close_token(&next, sum, &z, lane, &now);
+        if (a->h) read_out(m, d, &now, stream);
+        if (a->next && (lane + 1 == LANES || t + 1 == last))
+            close_group(a, &next, &z, t - lane, lane + 1);
     }
     if (a->past_caches) vec_fence();
 }
