@@ -108,6 +108,7 @@ typedef struct {
 typedef enum {
     AR_ROOF_SUM,    /* s += a        1 read, 0 writes */
     AR_ROOF_FILL,   /* c = 3         0 reads, 1 write */
+    AR_ROOF_FILL_8, /* c = 3, in eight places at once */
     AR_ROOF_COPY,   /* c = a         1 read, 1 write */
     AR_ROOF_SCALE,  /* c = 3 a       1 read, 1 write */
     AR_ROOF_NEGATE, /* c = -c        1 read, 1 write, in place: no line is read for nothing */

@@ -128,10 +128,12 @@ static size_t layer_outputs(const ar_case *c) {
     return c->outputs > 0 ? c->outputs : 1;
 }
 
-/* Fused mHC's inputs take the place of layers' outputs, which here are added to the streams
- * again: the streams would grow without end. */
+/* Do inputs take the place of layers' outputs? Here these are then added to what the inputs were
+ * read from, which would grow without end. */
 static bool grows(const ar_case *c) {
-    return c->mechanism == AR_MHC && c->form == AR_FUSED && c->direction == AR_FORWARD;
+    const bool block = c->mechanism == AR_BLOCK && (c->form == AR_ONE_PASS || c->form == AR_AUTO);
+    const bool streams = c->mechanism == AR_MHC && c->form == AR_FUSED;
+    return c->direction == AR_FORWARD && (block || streams);
 }
 
 /* Sources, h, gates or outputs of phase 1 (unfused mHC: between its passes), numbers for those
@@ -303,14 +305,14 @@ static void walk(const ar_mechanism *mechanism, const ar_case *c, walker *w) {
 void ar_subject_reset(ar_subject *subject) {
     const ar_case *const c = &subject->about;
     if (!grows(c)) return;
-    const size_t vector = ar_case_vector_B(c), threads = c->threads, m = c->streams;
+    const size_t vector = ar_case_vector_B(c), threads = c->threads, n = sources(c);
     char *const memory = subject->walker->memory, *const outputs = subject->walker->v;
 #pragma omp parallel for num_threads((int)threads) schedule(static, 1)
     for (size_t i = 0; i < threads; i++) {
         const size_t from = vector / 64 * i / threads * 64;
         const size_t size = vector / 64 * (i + 1) / threads * 64 - from;
         const char *const first = outputs - vector + from;
-        for (size_t k = 0; k < m; k++)
+        for (size_t k = 0; k < n; k++)
             memcpy(memory + k * vector + from, first, size);
         for (size_t k = 0; k < layer_outputs(c); k++)
             memcpy(outputs + k * vector + from, first, size);

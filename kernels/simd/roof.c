@@ -21,6 +21,16 @@ INLINE void lines(ar_roof_kernel kernel, bool stream, size_t n, const float *a, 
     }
 }
 
+INLINE void fill_8(bool stream, size_t n, float *c) {
+    enum { PLACES = 8 };
+    const size_t part = n / VL / PLACES * VL;
+    const vec three = vec_all(3.0f);
+    for (size_t j = 0; j < part; j += VL)
+        for (size_t k = 0; k < PLACES; k++)
+            vec_write(c + k * part + j, three, VL, stream);
+    lines(AR_ROOF_FILL, stream, n - PLACES * part, NULL, NULL, c + PLACES * part);
+}
+
 static double sum(size_t n, const float *a) {
     enum { CHAINS = 4 };
     vec s[CHAINS] = {{0}};
@@ -47,6 +57,9 @@ double AR_SIMD(roof)(ar_roof_kernel kernel, bool stream, size_t n, const float *
         CASE(AR_ROOF_UPDATE);
         CASE(AR_ROOF_ADD);
         CASE(AR_ROOF_TRIAD);
+    case AR_ROOF_FILL_8:
+        stream ? fill_8(true, n, c) : fill_8(false, n, c);
+        break;
     case AR_ROOF_SUM:
     case AR_ROOF_KERNELS:
         return sum(n, a);
