@@ -75,6 +75,7 @@ INLINE void update_block(size_t j, size_t n, size_t strips, size_t m, bool updat
 
 INLINE void update_of_m(size_t m, bool updates, size_t from, size_t end, const token *in,
                         const float *p, vec *sum) {
+    const vec none = {0};
     vec square[MOST], product[MOST];
     token copy, *const t = &copy; /* in registers */
     copy.v = in->v;
@@ -82,8 +83,8 @@ INLINE void update_of_m(size_t m, bool updates, size_t from, size_t end, const t
     copy.mix = in->mix;
     for (size_t k = 0; k < m; k++) {
         copy.x[k] = in->x[k];
-        square[k] = from ? sum[k] : (vec){0};
-        product[k] = from ? sum[m + k] : (vec){0};
+        square[k] = from ? sum[k] : none;
+        product[k] = from ? sum[m + k] : none;
     }
     size_t j = from;
     for (; j + STRIPS_AT_ONCE * VL <= end; j += STRIPS_AT_ONCE * VL)
@@ -138,6 +139,7 @@ INLINE void multiply_tile(size_t rows, size_t projections, size_t have, size_t w
                           const element *ahead, bool fresh, vec *sum) {
     const element *x[ROWS_OF_TILE];
     const float *w[PROJECTIONS];
+    const vec none = {0};
     vec s[ROWS_OF_TILE * PROJECTIONS];
 #pragma GCC unroll 4
     for (size_t r = 0; r < rows; r++)
@@ -148,7 +150,7 @@ INLINE void multiply_tile(size_t rows, size_t projections, size_t have, size_t w
 #pragma GCC unroll 4
         for (size_t r = 0; r < rows; r++)
             s[c * rows + r] =
-                fresh ? (vec){0} : sum[(c < want ? c : want - 1) * m + (r < have ? r : have - 1)];
+                fresh ? none : sum[(c < want ? c : want - 1) * m + (r < have ? r : have - 1)];
     }
     STRIPS(n, multiply_step, rows, projections, x, w, ahead, s);
 #pragma GCC unroll 5

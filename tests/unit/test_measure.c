@@ -86,6 +86,30 @@ static void test_timing(tap *tap_now) {
 
 /* ---- roof ---- */
 
+/* Inputs that take the place of outputs grow from one repetition to the next, unless reset. */
+static bool stays_finite(ar_mechanism_id mechanism, ar_form form, bool reset) {
+    const ar_case c = {.mechanism = mechanism,
+                       .form = form,
+                       .layers = 64,
+                       .block = 16,
+                       .tokens = 3,
+                       .width = 20,
+                       .streams = 4,
+                       .outputs = 4,
+                       .threads = 2};
+    char why[256] = "";
+    ar_err err;
+    ar_subject *s = NULL;
+    if (ar_subject_open(&c, &s, &err) != AR_OK) return false;
+    for (int i = 0; i < 60; i++) {
+        if (reset) ar_subject_reset(s);
+        ar_subject_run(s);
+    }
+    const bool finite = ar_subject_finite(s, why, sizeof why);
+    ar_subject_close(s);
+    return finite;
+}
+
 static bool kernel_right(ar_roof_kernel kernel, bool stream, size_t threads, size_t n) {
     float *a = aligned_alloc(64, 4 * n), *b = aligned_alloc(64, 4 * n);
     float *c = aligned_alloc(64, 4 * n);
@@ -236,6 +260,11 @@ static void test_subject(tap *tap_now) {
     OK(!ar_subject_finite(s, why, sizeof why) && strstr(why, "source 2 is not a number"),
        "it is named: %s", why);
     ar_subject_close(s);
+    OK(stays_finite(AR_MHC, AR_FUSED, true) && !stays_finite(AR_MHC, AR_FUSED, false),
+       "mHC: 60 repetitions are finite, if each starts anew");
+    OK(stays_finite(AR_BLOCK, AR_ONE_PASS, true) && !stays_finite(AR_BLOCK, AR_ONE_PASS, false),
+       "Block in one pass, too");
+    OK(stays_finite(AR_BLOCK, AR_AUTO, true), "and auto");
     const char *missing = NULL;
     OK(!ar_subject_exists(&(ar_case){.mechanism = AR_STANDARD,
                                      .phase = AR_PHASE_1,
