@@ -96,8 +96,8 @@ void ar_subject_publish(ar_subject *subject, const ar_sde *sde);
 void ar_subject_reset(ar_subject *subject);
 
 /* One repetition: all layers, not the head. Layer outputs, backward the gradients of layer
- * inputs and what the forward keeps, are what stands in the buffers. Partial sums, backward
- * gradients, grow with every repetition. */
+ * inputs and what the forward keeps, are what stands in the buffers: also earlier inputs, where
+ * these take the place of outputs. Partial sums, backward gradients, grow with every repetition. */
 void ar_subject_run(ar_subject *subject);
 
 /* Make source i (backward: its gradient) of token 0 not a number: what a broken layer would

@@ -7,8 +7,6 @@
 
 /* Sources that are looked at and summed straight from where they lie. */
 enum { FEW = 8 };
-/* How far ahead lines are fetched: 2 KiB. */
-enum { AHEAD = 2048 / sizeof(element) };
 
 static element *row_of(const ar_attend *a, size_t i, size_t t) {
     return (element *)a->source[i ? i + a->skip : 0] + t * a->width;

@@ -1,5 +1,6 @@
-/* (m)HC, fused: in one pass a token's streams are updated with the coefficients that the pass
- * before left, read out, and multiplied with the next layer's projections.
+/* (m)HC in one pass: a token's streams are updated with the coefficients that the pass before
+ * left, multiplied with the next layer's projections, and read out. Unfused it makes coefficients
+ * alone.
  *
  * Rows go by in chunks that stay in the first-level cache: a chunk of each stream is updated and
  * stored, then multiplied where it lies. All the while lines are fetched from ahead, so that
@@ -8,8 +9,7 @@
 #include "streams.h"
 
 enum {
-    CHUNK = 1024,                   /* elements */
-    AHEAD = 2048 / sizeof(element), /* lines are fetched so far ahead */
+    CHUNK = 1024, /* elements */
     STRIPS_AT_ONCE = 2,
     /* Streams x projections whose products stay in registers. */
     ROWS_OF_TILE = VL == 16 ? 4 : 2,
@@ -264,7 +264,7 @@ void AR_SIMD(streams)(const void *args, size_t first, size_t last, float *scratc
     const ar_streams *const a = args;
     const size_t d = a->width, m = a->streams;
     const bool stream = a->past_caches && a->h && vec_aligned(a->h, d);
-    const stream_layer next = {m, d, a->next, a->next_bias, a->manifold};
+    const stream_layer next = {m, d, a->next_bias, a->manifold};
     const float *const p = a->next ? a->next : scratch;
     stream_numbers z;
     vec sum[SUMS + VL];

@@ -16,10 +16,10 @@ typedef struct {
     float z[MOST + 2][MOST][LANES];
 } stream_numbers;
 
-/* A layer's projections p [m+2][d] and biases b [m+2][m]. */
+/* A layer's biases b: read [m], write [m], mix [m][m]. */
 typedef struct {
     size_t m, d;
-    const float *p, *b;
+    const float *b;
     bool manifold;
 } stream_layer;
 

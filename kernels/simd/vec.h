@@ -238,6 +238,9 @@ INLINE bool vec_aligned(const void *p, size_t d) {
     return (uintptr_t)p % LINE == 0 && d * sizeof(element) % LINE == 0;
 }
 
+/* How far ahead lines are fetched: 2 KiB. */
+enum { AHEAD = 2048 / sizeof(element) };
+
 /* Fetch the line of p ahead of use, to the first-level cache; p need not be readable. */
 INLINE void fetch(const void *p) {
     __builtin_prefetch(p, 0, 3);

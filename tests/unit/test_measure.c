@@ -86,30 +86,6 @@ static void test_timing(tap *tap_now) {
 
 /* ---- roof ---- */
 
-/* Inputs that take the place of outputs grow from one repetition to the next, unless reset. */
-static bool stays_finite(ar_mechanism_id mechanism, ar_form form, bool reset) {
-    const ar_case c = {.mechanism = mechanism,
-                       .form = form,
-                       .layers = 64,
-                       .block = 16,
-                       .tokens = 3,
-                       .width = 20,
-                       .streams = 4,
-                       .outputs = 4,
-                       .threads = 2};
-    char why[256] = "";
-    ar_err err;
-    ar_subject *s = NULL;
-    if (ar_subject_open(&c, &s, &err) != AR_OK) return false;
-    for (int i = 0; i < 60; i++) {
-        if (reset) ar_subject_reset(s);
-        ar_subject_run(s);
-    }
-    const bool finite = ar_subject_finite(s, why, sizeof why);
-    ar_subject_close(s);
-    return finite;
-}
-
 static bool kernel_right(ar_roof_kernel kernel, bool stream, size_t threads, size_t n) {
     float *a = aligned_alloc(64, 4 * n), *b = aligned_alloc(64, 4 * n);
     float *c = aligned_alloc(64, 4 * n);
@@ -214,6 +190,30 @@ static void test_counts(tap *tap_now) {
 }
 
 /* ---- subjects ---- */
+
+/* Inputs that take the place of outputs grow from one repetition to the next, unless reset. */
+static bool stays_finite(ar_mechanism_id mechanism, ar_form form, bool reset) {
+    const ar_case c = {.mechanism = mechanism,
+                       .form = form,
+                       .layers = 64,
+                       .block = 16,
+                       .tokens = 3,
+                       .width = 20,
+                       .streams = 4,
+                       .outputs = 4,
+                       .threads = 2};
+    char why[256] = "";
+    ar_err err;
+    ar_subject *s = NULL;
+    if (ar_subject_open(&c, &s, &err) != AR_OK) return false;
+    for (int i = 0; i < 60; i++) {
+        if (reset) ar_subject_reset(s);
+        ar_subject_run(s);
+    }
+    const bool finite = ar_subject_finite(s, why, sizeof why);
+    ar_subject_close(s);
+    return finite;
+}
 
 static void test_subject(tap *tap_now) {
     ar_err err;
