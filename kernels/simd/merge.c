@@ -65,9 +65,6 @@ typedef struct {
     vec keep, take;
 } row;
 
-/* How far ahead lines are fetched: 1 KiB. */
-enum { AHEAD = 1024 / sizeof(element) };
-
 /* Loads come before stores: rows of a page's length have the same low address bits, by which a
  * load is taken to depend on a store before it. */
 INLINE void look_and_merge(size_t j, size_t n, bool looks, bool adds, bool merges, const row *now,
