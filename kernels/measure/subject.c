@@ -9,45 +9,25 @@
 #include "bf16.h"
 #include "coefficients.h"
 #include "fill.h"
-#include "pages.h"
 #include "subject_back.h"
+#include "subject_walk.h"
 
 const char *const ar_store_names[] = {"fp32", "bf16", NULL};
 const char *const ar_direction_names[] = {"forward", "backward", NULL};
 const char *const ar_phase_names[] = {"all", "1", "2", NULL};
 
-/* One micro-batch's buffers. */
-typedef struct {
-    ar_depth depth;
-    void *memory;   /* owned: all vectors of depth */
-    char *v;        /* in it: the layers' outputs */
-    float *numbers; /* owned: statistics, scratch and coefficients */
-    void *source[];
-} walker;
-
 struct ar_subject {
     ar_case about;
     const ar_mechanism *mechanism;
     float *query;      /* owned */
-    walker *walker;    /* owned; forward */
+    ar_walk *walk;     /* owned; forward */
     ar_way_back *back; /* owned; backward */
     ar_ledger ledger;  /* of the last repetition */
     ar_sde sde;
 };
 
-static bool attends(const ar_case *c) {
+bool ar_case_attends(const ar_case *c) {
     return c->mechanism == AR_FULL || c->mechanism == AR_BLOCK;
-}
-
-/* Has it a phase 1, with outputs of its own? */
-static bool has_outputs(const ar_case *c) {
-    return attends(c) && (c->form == AR_TWO_PHASE || c->form == AR_AUTO);
-}
-
-/* Vectors at depth's o: phase 1's outputs, or what unfused mHC adds up. */
-static size_t outputs(const ar_case *c) {
-    if (c->mechanism == AR_MHC && c->form == AR_UNFUSED) return 2 * c->streams;
-    return has_outputs(c) ? c->block : 0;
 }
 
 bool ar_subject_has_forms(ar_mechanism_id mechanism) {
@@ -81,7 +61,7 @@ bool ar_subject_exists(const ar_case *c, const char **why) {
         *why = "no kernels for this mechanism and form in this version";
     else if (c->mechanism == AR_MHC && c->streams > AR_MAX_STREAMS)
         *why = "the kernels have at most 16 streams";
-    else if (c->phase != AR_PHASE_ALL && !(attends(c) && c->form == AR_TWO_PHASE))
+    else if (c->phase != AR_PHASE_ALL && !(ar_case_attends(c) && c->form == AR_TWO_PHASE))
         *why = "this form has no phases";
     else if (!ar_subject_has_ablation(c->mechanism, c->form, c->ablation))
         *why = "this mechanism and form has no such variant";
@@ -112,97 +92,15 @@ float ar_store_round(ar_store store, float value) {
     return ar_store_get(store, &room, 0);
 }
 
-/* ---- buffers ---- */
-
-static size_t sources(const ar_case *c) {
-    if (c->mechanism == AR_MHC) return c->streams;
-    const size_t block = ar_mechanism_block(c->mechanism, c->block);
-    return block == 0 ? 1 : (c->layers + block - 1) / block + 1;
-}
-
 size_t ar_case_vector_B(const ar_case *c) {
     return (c->tokens * c->width * ar_store_B(c->store) + 63) / 64 * 64;
-}
-
-static size_t layer_outputs(const ar_case *c) {
-    return c->outputs > 0 ? c->outputs : 1;
-}
-
-/* Do inputs take the place of layers' outputs? Here these are then added to what the inputs were
- * read from, which would grow without end. */
-static bool grows(const ar_case *c) {
-    const bool block = c->mechanism == AR_BLOCK && (c->form == AR_ONE_PASS || c->form == AR_AUTO);
-    const bool streams = c->mechanism == AR_MHC && c->form == AR_FUSED;
-    return c->direction == AR_FORWARD && (block || streams);
-}
-
-/* Sources, h, gates or outputs of phase 1 (unfused mHC: between its passes), numbers for those
- * that grow to start from, and the outputs of the layers. */
-static size_t vectors(const ar_case *c) {
-    return sources(c) + 1 + outputs(c) + ar_case_has_gates(c) + grows(c) + layer_outputs(c);
 }
 
 double ar_subject_B(const ar_case *c) {
     if (c->direction == AR_BACKWARD) return ar_way_back_B(c);
     const double floats = (double)(c->layers + 1) * (double)c->width + (double)ar_mix_count(c) +
                           (double)ar_bias_count(c);
-    return sizeof(float) * floats + (double)vectors(c) * (double)ar_case_vector_B(c);
-}
-
-static void walker_close(walker *w) {
-    if (!w) return;
-    free(w->memory);
-    free(w->numbers);
-    free(w);
-}
-
-static walker *walker_open(const ar_case *c, const float *query) {
-    const size_t n = sources(c), size = ar_case_vector_B(c), group = has_outputs(c) ? c->block : 0;
-    walker *w = calloc(1, sizeof *w + n * sizeof *w->source);
-    if (!w) return NULL;
-    w->depth = (ar_depth){.tokens = c->tokens,
-                          .width = c->width,
-                          .layers = c->layers,
-                          .block = c->block,
-                          .query = query,
-                          .source = w->source,
-                          .dtype = c->store == AR_STORE_FP32 ? AR_FP32 : AR_BF16,
-                          .isa = AR_ISA_AUTO,
-                          .streams = c->streams,
-                          .variant = ar_case_variant(c),
-                          .threads = c->threads,
-                          .balance = c->balance,
-                          .stream = true};
-    const size_t statistics = (group * c->tokens + 15) / 16 * 16;
-    const size_t numbers = c->mechanism == AR_MHC ? c->tokens * (c->streams + 2) * c->streams : 0;
-    const size_t scratch = (ar_depth_scratch(&w->depth) + 15) / 16 * 16;
-    w->memory = ar_pages_alloc(size * vectors(c));
-    const size_t mix = (ar_mix_count(c) + 15) / 16 * 16, bias = (ar_bias_count(c) + 15) / 16 * 16;
-    w->numbers =
-        ar_pages_alloc((2 * statistics + scratch + mix + bias + numbers + 16) * sizeof(float));
-    if (!w->memory || !w->numbers) {
-        walker_close(w);
-        return NULL;
-    }
-    char *const at = w->memory;
-    for (size_t i = 0; i < n; i++)
-        w->source[i] = at + i * size;
-    w->depth.h = at + n * size;
-    w->v = at + (vectors(c) - layer_outputs(c)) * size;
-    w->depth.v = w->v;
-    w->depth.scratch = w->numbers + 2 * statistics;
-    float *const mixes = w->depth.scratch + scratch;
-    ar_coefficients_fill(c, mixes, mixes + mix);
-    w->depth.mix = mixes;
-    w->depth.bias = mixes + mix;
-    w->depth.numbers = mixes + mix + bias;
-    if (ar_case_has_gates(c)) w->depth.gate = at + (n + 1) * size;
-    w->depth.o = at + (n + 1) * size;
-    if (group) {
-        w->depth.max = w->numbers;
-        w->depth.sum = w->numbers + statistics;
-    }
-    return w;
+    return sizeof(float) * floats + (double)ar_walk_vectors(c) * (double)ar_case_vector_B(c);
 }
 
 /* Random numbers in so many vectors, written first by the threads that will use them. */
@@ -227,8 +125,8 @@ static bool subject_buffers(const ar_case *c, ar_subject *s) {
     s->query = malloc((c->layers + 1) * c->width * sizeof *s->query);
     if (!s->query) return false;
     if (c->direction == AR_FORWARD) {
-        s->walker = walker_open(c, s->query);
-        return s->walker != NULL;
+        s->walk = ar_walk_open(c, s->query);
+        return s->walk != NULL;
     }
     ar_way_back *const back = malloc(sizeof *back);
     if (back && ar_way_back_open(c, s->query, AR_KEPT_TIMED, back))
@@ -252,13 +150,13 @@ ar_status ar_subject_open(const ar_case *c, ar_subject **subject, ar_err *err) {
     if (s->back)
         fill(c, s->back->memory, s->back->vectors);
     else
-        fill(c, s->walker->memory, vectors(c));
+        fill(c, s->walk->memory, ar_walk_vectors(c));
     if (c->phase == AR_PHASE_2) { /* alone it needs phase 1's statistics */
         s->about.phase = AR_PHASE_1;
         ar_subject_run(s);
         s->about.phase = AR_PHASE_2;
     }
-    (s->back ? &s->back->depth : &s->walker->depth)->ledger = &s->ledger;
+    (s->back ? &s->back->depth : &s->walk->depth)->ledger = &s->ledger;
     *subject = s;
     return AR_OK;
 }
@@ -273,7 +171,7 @@ void ar_subject_publish(ar_subject *subject, const ar_sde *sde) {
 
 void ar_subject_close(ar_subject *subject) {
     if (!subject) return;
-    walker_close(subject->walker);
+    ar_walk_close(subject->walk);
     if (subject->back) ar_way_back_close(subject->back);
     free(subject->back);
     free(subject->query);
@@ -282,41 +180,8 @@ void ar_subject_close(ar_subject *subject) {
 
 /* ---- a repetition ---- */
 
-/* As ar_chunk_forward, with f_l and, if asked, a phase left out. */
-static void walk(const ar_mechanism *mechanism, const ar_case *c, walker *w) {
-    ar_depth *const depth = &w->depth;
-    const ar_phase phase = c->phase;
-    const bool grouped = mechanism->id == AR_FULL || mechanism->id == AR_BLOCK;
-    const size_t block = grouped ? depth->block : 0;
-    for (size_t first = 1; first <= depth->layers;) {
-        const size_t last = ar_segment_last(block, first, depth->layers);
-        depth->first = first;
-        if (phase != AR_PHASE_2) mechanism->start(depth, first, last);
-        for (size_t l = first; phase != AR_PHASE_1 && l <= last; l++) {
-            mechanism->input(depth, l);
-            depth->v = w->v + l % layer_outputs(c) * ar_case_vector_B(c);
-            mechanism->output(depth, l);
-        }
-        if (phase != AR_PHASE_1) mechanism->finish(depth, last);
-        first = last + 1;
-    }
-}
-
 void ar_subject_reset(ar_subject *subject) {
-    const ar_case *const c = &subject->about;
-    if (!grows(c)) return;
-    const size_t vector = ar_case_vector_B(c), threads = c->threads, n = sources(c);
-    char *const memory = subject->walker->memory, *const outputs = subject->walker->v;
-#pragma omp parallel for num_threads((int)threads) schedule(static, 1)
-    for (size_t i = 0; i < threads; i++) {
-        const size_t from = vector / 64 * i / threads * 64;
-        const size_t size = vector / 64 * (i + 1) / threads * 64 - from;
-        const char *const first = outputs - vector + from;
-        for (size_t k = 0; k < n; k++)
-            memcpy(memory + k * vector + from, first, size);
-        for (size_t k = 0; k < layer_outputs(c); k++)
-            memcpy(outputs + k * vector + from, first, size);
-    }
+    if (subject->walk) ar_walk_reset(&subject->about, subject->walk);
 }
 
 void ar_subject_run(ar_subject *subject) {
@@ -325,14 +190,14 @@ void ar_subject_run(ar_subject *subject) {
     if (subject->back)
         ar_way_back_run(subject->back);
     else
-        walk(subject->mechanism, c, subject->walker);
+        ar_walk_run(subject->mechanism, c, subject->walk);
     ar_sde_add(&subject->sde, &subject->ledger, c->tokens * c->width * ar_store_B(c->store));
 }
 
 bool ar_subject_poison(ar_subject *subject, size_t source) {
     const ar_way_back *const back = subject->back;
-    if (source >= (back ? back->grads : sources(&subject->about))) return false;
-    void *const x = back ? back->back.grad[source] : subject->walker->source[source];
+    if (source >= (back ? back->grads : ar_walk_sources(&subject->about))) return false;
+    void *const x = back ? back->back.grad[source] : subject->walk->source[source];
     ar_store_put(subject->about.store, x, 0, NAN);
     return true;
 }
@@ -352,15 +217,15 @@ static bool finite(const ar_case *c, const void *x, const char *name, char *why,
 bool ar_subject_finite(const ar_subject *subject, char *why, size_t size) {
     const ar_case *const c = &subject->about;
     const ar_way_back *const back = subject->back;
-    const size_t n = back ? back->grads : sources(c);
+    const size_t n = back ? back->grads : ar_walk_sources(c);
     for (size_t i = 0; i < n; i++) {
         char name[48];
         snprintf(name, sizeof name, "%ssource %zu", back ? "the gradient of " : "", i);
-        const void *const x = back ? back->back.grad[i] : subject->walker->source[i];
+        const void *const x = back ? back->back.grad[i] : subject->walk->source[i];
         if (!finite(c, x, name, why, size)) return false;
     }
     if (back) return true;
-    const ar_depth *const m = &subject->walker->depth;
+    const ar_depth *const m = &subject->walk->depth;
     return finite(c, m->v, "a layer's output", why, size) &&
            finite(c, m->h, "the input of the last layers", why, size);
 }
@@ -397,10 +262,10 @@ ar_status ar_subject_inputs(const ar_case *c, const float *x, const float *v, co
                             float *h, ar_err *err) {
     const ar_mechanism *mechanism = ar_mechanism_find(c->mechanism, c->form);
     const size_t vector = c->tokens * c->width;
-    walker *w = mechanism ? walker_open(c, query) : NULL;
+    ar_walk *w = mechanism ? ar_walk_open(c, query) : NULL;
     float *const gate = ar_case_has_gates(c) ? malloc(vector * sizeof *gate) : NULL;
     if (!w || (ar_case_has_gates(c) && !gate)) {
-        walker_close(w);
+        ar_walk_close(w);
         free(gate);
         return ar_fail(err, AR_ERUN, mechanism ? "no memory" : "no kernels");
     }
@@ -414,7 +279,7 @@ ar_status ar_subject_inputs(const ar_case *c, const float *x, const float *v, co
     const void *const out = mechanism->head(&w->depth);
     for (size_t j = 0; j < vector; j++)
         h[c->layers * vector + j] = ar_store_get(c->store, out, j);
-    walker_close(w);
+    ar_walk_close(w);
     free(gate);
     return AR_OK;
 }

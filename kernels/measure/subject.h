@@ -2,7 +2,7 @@
 #define AR_SUBJECT_H
 
 /* What is measured: a mechanism's kernels over the whole depth, the layer functions f_l
- * left out. The one file here that knows the kernels' interface. */
+ * left out. subject*.c alone here know the kernels' interface. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,6 +60,9 @@ size_t ar_case_window(const ar_case *c);
 
 /* The form of a mechanism that has one only. */
 ar_form ar_subject_only_form(ar_mechanism_id mechanism);
+
+/* Full or Block: attention over sources in groups of layers. */
+bool ar_case_attends(const ar_case *c);
 
 /* Bytes of an element. */
 size_t ar_store_B(ar_store store);

@@ -74,7 +74,7 @@ static size_t numbers_of(const ar_case *c, size_t size[NUMBERS]) {
     const ar_depth depth = depth_of(c);
     const ar_backward *const kernels = ar_backward_find(c->mechanism, c->form);
     const size_t scratch = ar_back_scratch(kernels, &depth), forward = ar_depth_scratch(&depth);
-    const bool attends = c->mechanism == AR_FULL || c->mechanism == AR_BLOCK;
+    const bool attends = ar_case_attends(c);
     size_t all = 0;
     size[MAX] = size[SUM] = attends ? (c->layers + 1) * c->tokens : 0;
     size[DOT] = attends ? ar_back_group(kernels, &depth) * c->tokens : 0;
