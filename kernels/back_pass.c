@@ -10,7 +10,7 @@ static size_t lines(size_t floats) {
     return (floats + 15) / 16 * 16;
 }
 static size_t attend_scratch(size_t d, size_t queries, size_t n, bool fixed) {
-    const size_t rows = 2 * TILE + BATCH + (fixed ? 0 : 2 * queries);
+    const size_t rows = 2 * UNIT + (fixed ? 0 : 2 * queries);
     return rows * ar_row_stride(d) + (fixed ? lines(queries * n) : 0);
 }
 static size_t streams_scratch(size_t d, size_t m) {

@@ -7,6 +7,8 @@
 
 /* Sources answered together; more are merged tile by tile. */
 enum { TILE = 16 };
+/* Rows of sources that the backward works on together. */
+enum { UNIT = 8 };
 /* Queries whose weights are computed together, one a lane. */
 enum { BATCH = 16 };
 
