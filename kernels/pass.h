@@ -106,15 +106,16 @@ typedef struct {
 /* STREAM-type kernels (measure/roof.h) on n floats, n a multiple of 16, arrays aligned to 64
  * bytes; stream: with non-temporal stores. Returns the sum, else 0. */
 typedef enum {
-    AR_ROOF_SUM,    /* s += a        1 read, 0 writes */
-    AR_ROOF_FILL,   /* c = 3         0 reads, 1 write */
-    AR_ROOF_FILL_8, /* c = 3, in eight places at once */
-    AR_ROOF_COPY,   /* c = a         1 read, 1 write */
-    AR_ROOF_SCALE,  /* c = 3 a       1 read, 1 write */
-    AR_ROOF_NEGATE, /* c = -c        1 read, 1 write, in place: no line is read for nothing */
-    AR_ROOF_UPDATE, /* c = c + a     2 reads, 1 write, in place */
-    AR_ROOF_ADD,    /* c = a + b     2 reads, 1 write */
-    AR_ROOF_TRIAD,  /* c = a + 3 b   2 reads, 1 write */
+    AR_ROOF_SUM,      /* s += a        1 read, 0 writes */
+    AR_ROOF_FILL,     /* c = 3         0 reads, 1 write */
+    AR_ROOF_FILL_8,   /* c = 3, in eight places at once */
+    AR_ROOF_COPY,     /* c = a         1 read, 1 write */
+    AR_ROOF_SCALE,    /* c = 3 a       1 read, 1 write */
+    AR_ROOF_NEGATE,   /* c = -c        1 read, 1 write, in place: no line is read for nothing */
+    AR_ROOF_UPDATE,   /* c = c + a     2 reads, 1 write, in place */
+    AR_ROOF_UPDATE_3, /* c = c + a + b + b of the other half: 4 reads, 1 write, in place */
+    AR_ROOF_ADD,      /* c = a + b     2 reads, 1 write */
+    AR_ROOF_TRIAD,    /* c = a + 3 b   2 reads, 1 write */
     AR_ROOF_KERNELS
 } ar_roof_kernel;
 typedef double ar_roof_fn(ar_roof_kernel kernel, bool stream, size_t n, const float *a,

@@ -31,6 +31,15 @@ INLINE void fill_8(bool stream, size_t n, float *c) {
     lines(AR_ROOF_FILL, stream, n - PLACES * part, NULL, NULL, c + PLACES * part);
 }
 
+/* c += a + b + other */
+INLINE void update_3(size_t n, const float *a, const float *b, const float *other, float *c) {
+    for (size_t j = 0; j < n; j += VL)
+        vec_put(c + j,
+                (vec_get(c + j, VL) + vec_get(a + j, VL)) +
+                    (vec_get(b + j, VL) + vec_get(other + j, VL)),
+                VL);
+}
+
 static double sum(size_t n, const float *a) {
     enum { CHAINS = 4 };
     vec s[CHAINS] = {{0}};
@@ -60,6 +69,12 @@ double AR_SIMD(roof)(ar_roof_kernel kernel, bool stream, size_t n, const float *
     case AR_ROOF_FILL_8:
         stream ? fill_8(true, n, c) : fill_8(false, n, c);
         break;
+    case AR_ROOF_UPDATE_3: {
+        const size_t half = n / VL / 2 * VL, rest = n - half;
+        update_3(half, a, b, b + rest, c);
+        update_3(rest, a + half, b + half, b, c + half);
+        break;
+    }
     case AR_ROOF_SUM:
     case AR_ROOF_KERNELS:
         return sum(n, a);

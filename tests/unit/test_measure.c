@@ -98,7 +98,7 @@ static bool kernel_right(ar_roof_kernel kernel, bool stream, size_t threads, siz
     const double got = right ? ar_roof_run(kernel, stream, threads, n, a, b, c) : 0;
     for (size_t i = 0; right && i < n; i++) {
         const float x = a[i];
-        const float want[] = {7, 3, 3, x, 3 * x, -7, 7 + x, x + 2, x + 6};
+        const float want[] = {7, 3, 3, x, 3 * x, -7, 7 + x, 11 + x, x + 2, x + 6};
         right = c[i] == want[kernel];
     }
     free(a);
@@ -126,6 +126,8 @@ static void test_roof(tap *tap_now) {
     OK(roof.Bps[AR_ROOF_SUM][0] == 0 && roof.Bps[AR_ROOF_ADD][0] > 0, "only the nearest mix runs");
     ar_roof_choose(&roof, 8, 0.5);
     OK(roof.kernel == AR_ROOF_SUM, "8 to 0.5: read-only");
+    ar_roof_choose(&roof, 5, 1);
+    OK(roof.kernel == AR_ROOF_UPDATE_3 && roof.bytes == 20.0 * (double)roof.n, "5 to 1: 4 to 1");
     ar_roof_choose(&roof, 1, 1);
     OK(ar_roof_table[roof.kernel].reads == 1, "1 to 1: copy, scale or negate");
     ar_roof_repeat(&roof);
