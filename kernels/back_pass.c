@@ -14,7 +14,7 @@ static size_t attend_scratch(size_t d, size_t queries, size_t n, bool fixed) {
     return rows * ar_row_stride(d) + (fixed ? lines(queries * n) : 0);
 }
 static size_t streams_scratch(size_t d, size_t m) {
-    return (3 * m + 6) * ar_row_stride(d) + lines((m + 2) * m);
+    return (m + 2) * ar_row_stride(d) + lines((m + 2) * m);
 }
 
 size_t ar_back_pass_scratch(size_t width, size_t queries, size_t n, size_t streams) {

@@ -8,12 +8,11 @@
 
 #include "streams.h"
 
+#include "products.h"
+
 enum {
     CHUNK = 1024, /* elements */
     STRIPS_AT_ONCE = 2,
-    /* Streams x projections whose products stay in registers. */
-    ROWS_OF_TILE = VL == 16 ? 4 : 2,
-    PROJECTIONS = 5,
     /* Squares, then products c m + j of stream j and projection c. */
     SUMS = (MOST + 3) * MOST,
 };
@@ -113,72 +112,27 @@ static void update(size_t m, size_t from, size_t end, const token *t, const floa
 
 /* ---- products ---- */
 
-INLINE void multiply_step(size_t j, size_t n, size_t rows, size_t projections,
-                          const element *const *x, const float *const *p, const element *ahead,
-                          vec *sum) {
-    vec v[ROWS_OF_TILE];
-#pragma GCC unroll 4
-    for (size_t r = 0; r < rows; r++) {
-        v[r] = vec_load(x[r] + j, n);
-        fetch(x[r] + j + AHEAD);
-    }
-    fetch(ahead + j);
-#pragma GCC unroll 5
-    for (size_t c = 0; c < projections; c++) {
-        const vec w = vec_get(p[c] + j, n);
-#pragma GCC unroll 4
-        for (size_t r = 0; r < rows; r++)
-            sum[c * rows + r] = vec_fma(v[r], w, sum[c * rows + r]);
-    }
-}
-
-/* Of `have` streams and `want` projections of a tile, the last of which stands in for more;
- * fresh: from 0. */
-INLINE void multiply_tile(size_t rows, size_t projections, size_t have, size_t want, size_t m,
-                          size_t n, const element *const *from, const float *p, size_t d,
-                          const element *ahead, bool fresh, vec *sum) {
-    const element *x[ROWS_OF_TILE];
-    const float *w[PROJECTIONS];
-    const vec none = {0};
-    vec s[ROWS_OF_TILE * PROJECTIONS];
-#pragma GCC unroll 4
-    for (size_t r = 0; r < rows; r++)
-        x[r] = from[r < have ? r : have - 1];
-#pragma GCC unroll 5
-    for (size_t c = 0; c < projections; c++) {
-        w[c] = p + (c < want ? c : want - 1) * d;
-#pragma GCC unroll 4
-        for (size_t r = 0; r < rows; r++)
-            s[c * rows + r] =
-                fresh ? none : sum[(c < want ? c : want - 1) * m + (r < have ? r : have - 1)];
-    }
-    STRIPS(n, multiply_step, rows, projections, x, w, ahead, s);
-#pragma GCC unroll 5
-    for (size_t c = 0; c < projections; c++)
-#pragma GCC unroll 4
-        for (size_t r = 0; r < rows; r++)
-            if (c < want && r < have) sum[c * m + r] = s[c * rows + r];
-}
-
 /* sum[c m + j] += x_j . p_c over elements from..end, for `count` projections. The streams and
  * v are fetched from ahead. */
 static void multiply(size_t m, size_t count, size_t from, size_t end, const token *t,
                      const float *p, size_t d, vec *sum) {
     const size_t n = end - from;
     const element *x[MOST], *const ahead = (t->v ? t->v : t->x[0]) + from + AHEAD;
+    const void *with[MOST + 1];
     for (size_t j = 0; j < m; j++)
         x[j] = t->x[j] + from;
-    p += from;
+    for (size_t c = 0; c < count; c++)
+        with[c] = p + c * d + from;
     if (m == 2) {
-        multiply_tile(2, 3, 2, 3, m, n, x, p, d, ahead, from == 0, sum);
+        product_tile(2, 3, false, 2, 3, m, n, x, with, ahead, from == 0, sum, (product_more){0});
         return;
     }
-    for (size_t j = 0; j < m; j += ROWS_OF_TILE)
-        for (size_t c = 0; c < count; c += PROJECTIONS) {
-            const size_t have = m - j < ROWS_OF_TILE ? m - j : ROWS_OF_TILE;
-            const size_t want = count - c < PROJECTIONS ? count - c : PROJECTIONS;
-            multiply_tile(ROWS_OF_TILE, PROJECTIONS, have, want, m, n, x + j, p + c * d, d, ahead,
-                          from == 0, sum + c * m + j);
+    for (size_t j = 0; j < m; j += PRODUCT_ROWS)
+        for (size_t c = 0; c < count; c += OTHERS) {
+            const size_t have = m - j < PRODUCT_ROWS ? m - j : PRODUCT_ROWS;
+            const size_t want = count - c < OTHERS ? count - c : OTHERS;
+            product_tile(PRODUCT_ROWS, OTHERS, false, have, want, m, n, x + j, with + c, ahead,
+                         from == 0, sum + c * m + j, (product_more){0});
         }
 }
 

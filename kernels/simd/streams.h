@@ -37,12 +37,18 @@ static inline void read_of(const stream_layer *a, float *read) {
     }
 }
 
+/* Each turn's scales of rows and columns: a[j][k] row_j column_k is the mixture after it. */
+typedef struct {
+    vec row[SINKHORN][MOST], column[SINKHORN + 1][MOST];
+} stream_turns;
+
 /* Rows, then columns, made to sum to one, 20 times; a lane each. */
-static inline void sinkhorn(size_t m, vec (*a)[MOST]) {
-    vec row[MOST], column[MOST];
+static inline void sinkhorn(size_t m, vec (*a)[MOST], stream_turns *turns) {
     for (size_t k = 0; k < m; k++)
-        column[k] = vec_all(1.0f);
+        turns->column[0][k] = vec_all(1.0f);
     for (int turn = 0; turn < SINKHORN; turn++) {
+        const vec *const column = turns->column[turn];
+        vec *const row = turns->row[turn];
         for (size_t j = 0; j < m; j++) {
             vec s = {0};
             for (size_t k = 0; k < m; k++)
@@ -53,12 +59,12 @@ static inline void sinkhorn(size_t m, vec (*a)[MOST]) {
             vec s = {0};
             for (size_t j = 0; j < m; j++)
                 s = vec_fma(a[j][k], row[j], s);
-            column[k] = 1.0f / s;
+            turns->column[turn + 1][k] = 1.0f / s;
         }
     }
     for (size_t j = 0; j < m; j++)
         for (size_t k = 0; k < m; k++)
-            a[j][k] = a[j][k] * row[j] * column[k];
+            a[j][k] = a[j][k] * turns->row[SINKHORN - 1][j] * turns->column[SINKHORN][k];
 }
 
 /* From products to the coefficients of write and mix, in place, in all lanes. */
@@ -84,7 +90,8 @@ static inline void update_of(const stream_layer *a, stream_numbers *s) {
             for (size_t k = 0; a->manifold && k < m; k++)
                 x[j][k] = vec_exp(x[j][k] - max);
         }
-        if (a->manifold) sinkhorn(m, x);
+        stream_turns turns;
+        if (a->manifold) sinkhorn(m, x, &turns);
         for (size_t j = 0; j < m; j++)
             for (size_t k = 0; k < m; k++)
                 vec_put(&s->z[2 + k][j][lane], x[j][k], VL);
