@@ -12,11 +12,11 @@
 #include "weigh.h"
 
 enum {
-    CHUNK = 128,                 /* elements, at most; even */
-    LANES = BATCH / VL,          /* vectors of a batch of queries */
-    CHAINS = 2,                  /* sums of a logit */
-    DOT_ROWS = VL == 16 ? 8 : 4, /* rows whose logits stay in registers */
-    SUM_QUERIES = 4,             /* outputs and strips of them that do */
+    CHUNK = 512 / sizeof(element), /* elements: 512 bytes of an output at a time */
+    LANES = BATCH / VL,            /* vectors of a batch of queries */
+    CHAINS = 2,                    /* sums of a logit */
+    DOT_ROWS = VL == 16 ? 8 : 4,   /* rows whose logits stay in registers */
+    SUM_QUERIES = 4,               /* outputs and strips of them that do */
     SUM_STRIPS = VL == 16 ? 4 : 2,
 };
 
@@ -158,19 +158,23 @@ typedef struct {
     const float *const *x;   /* rows' chunks */
     const float (*z)[BATCH]; /* weights, at the first query */
     const float *keep;
-    const float *in[SUM_QUERIES]; /* what the tiles before gave; in[0] NULL: nothing */
-    float *part[SUM_QUERIES];     /* part[0] not NULL: there are tiles after */
-    element *out[SUM_QUERIES];
+    float *between;    /* sums from tile to tile, a stride apart */
+    bool starts, ends; /* with no tile before; after */
+    element *out;      /* of the first query; the others `vectors` apart */
+    size_t stride, vectors;
     bool stream;
 } sums;
 
 INLINE void sum_block(size_t queries, size_t strips, size_t n, const sums *a, size_t j) {
+    const vec none = {0};
+    const bool starts = a->starts, ends = a->ends;
     vec s[SUM_QUERIES][SUM_STRIPS];
 #pragma GCC unroll 4
     for (size_t q = 0; q < queries; q++)
 #pragma GCC unroll 4
         for (size_t c = 0; c < strips; c++)
-            s[q][c] = a->in[0] ? vec_get(a->in[q] + j + c * VL, n) * a->keep[q] : (vec){0};
+            s[q][c] =
+                starts ? none : vec_get(a->between + q * a->stride + j + c * VL, n) * a->keep[q];
     for (size_t r = 0; r < a->sources; r++) {
         const float *const x = a->x[r] + j;
         vec v[SUM_STRIPS];
@@ -189,12 +193,12 @@ INLINE void sum_block(size_t queries, size_t strips, size_t n, const sums *a, si
     for (size_t q = 0; q < queries; q++)
 #pragma GCC unroll 4
         for (size_t c = 0; c < strips; c++)
-            if (a->part[0])
-                vec_put(a->part[q] + j + c * VL, s[q][c], n);
+            if (!ends)
+                vec_put(a->between + q * a->stride + j + c * VL, s[q][c], n);
             else if (strips == 1)
-                vec_write(a->out[q] + j, s[q][c], n, a->stream);
+                vec_write(a->out + q * a->vectors + j, s[q][c], n, a->stream);
             else if (c % 2 == 0)
-                vec_write2(a->out[q] + j + c * VL, s[q][c], s[q][c + 1], a->stream);
+                vec_write2(a->out + q * a->vectors + j + c * VL, s[q][c], s[q][c + 1], a->stream);
 }
 
 INLINE void sum_blocks(size_t queries, const sums *a, size_t end) {
@@ -209,20 +213,22 @@ INLINE void sum_blocks(size_t queries, const sums *a, size_t end) {
 /* Elements j.. of the outputs; between: the queries' sums from tile to tile. */
 static void sum_chunk(const ar_answer *a, const unit *u, const float *const *x, float *between,
                       bool stream, size_t j, size_t n) {
-    const size_t d = a->width, stride = ar_row_stride(d);
-    const bool last = u->source + u->sources == a->n;
+    const size_t stride = ar_row_stride(a->width);
     for (size_t k = 0; k < u->tokens; k++)
         for (size_t q = 0; q < u->queries; q += SUM_QUERIES) {
             const size_t some = u->queries - q < SUM_QUERIES ? u->queries - q : SUM_QUERIES;
-            sums s = {u->sources, x + k * u->sources,
-                      (const float(*)[BATCH]) & u->z[k * u->sources][q], &u->keep[k][q],
-                      .stream = stream};
-            for (size_t i = 0; i < some; i++) {
-                const size_t query = u->batch * BATCH + q + i;
-                s.in[i] = u->source ? between + query * stride + j : NULL;
-                s.part[i] = last ? NULL : between + query * stride + j;
-                s.out[i] = (element *)a->o + query * a->vectors + (u->t + k) * d + j;
-            }
+            const size_t query = u->batch * BATCH + q;
+            const sums s = {u->sources,
+                            x + k * u->sources,
+                            (const float(*)[BATCH]) & u->z[k * u->sources][q],
+                            &u->keep[k][q],
+                            between + query * stride + j,
+                            u->source == 0,
+                            u->source + u->sources == a->n,
+                            (element *)a->o + query * a->vectors + (u->t + k) * a->width + j,
+                            stride,
+                            a->vectors,
+                            stream};
             switch (some) {
             case 1:
                 sum_blocks(1, &s, n);
@@ -295,7 +301,6 @@ static void next_unit(const ar_answer *a, size_t last, const unit *before, unit 
 void AR_SIMD(answer)(const void *args, size_t first, size_t last, float *scratch) {
     const ar_answer *const a = args;
     const size_t d = a->width, batches = (a->queries + BATCH - 1) / BATCH;
-    const size_t chunk = a->n > 2 ? CHUNK / 2 : CHUNK; /* the faster here */
     const bool stream = a->stream && vec_aligned(a->o, d);
     float *const w = scratch, *const between = w + batches * BATCH * ar_row_stride(d);
     parts *const part = (parts *)(void *)(scratch + ar_scratch_parts(d, a->queries));
@@ -312,8 +317,8 @@ void AR_SIMD(answer)(const void *args, size_t first, size_t last, float *scratch
         unit *const now = &both[k % 2], *const before = &both[(k + 1) % 2];
         next_unit(a, last, before, now);
         const bool works = now->t < last, opens = works && now->batch == 0;
-        for (size_t j = 0; j < d; j += chunk) {
-            const size_t n = least(d - j, chunk);
+        for (size_t j = 0; j < d; j += CHUNK) {
+            const size_t n = least(d - j, CHUNK);
             if (works) {
                 chunk_rows(now, j, n, room, x);
                 if (opens) square_chunk(now, x, j + now->tokens * d, n);
