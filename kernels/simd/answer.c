@@ -155,7 +155,8 @@ static void unit_weigh(const ar_answer *a, unit *u, const float *norm, parts *pa
 
 typedef struct {
     size_t sources;
-    const float *const *x;   /* rows' chunks */
+    const element *const *x; /* rows, from element `from` on */
+    size_t from;
     const float (*z)[BATCH]; /* weights, at the first query */
     const float *keep;
     float *between;    /* sums from tile to tile, a stride apart */
@@ -176,11 +177,11 @@ INLINE void sum_block(size_t queries, size_t strips, size_t n, const sums *a, si
             s[q][c] =
                 starts ? none : vec_get(a->between + q * a->stride + j + c * VL, n) * a->keep[q];
     for (size_t r = 0; r < a->sources; r++) {
-        const float *const x = a->x[r] + j;
+        const element *const x = a->x[r] + a->from + j;
         vec v[SUM_STRIPS];
 #pragma GCC unroll 4
         for (size_t c = 0; c < strips; c++)
-            v[c] = vec_get(x + c * VL, n);
+            v[c] = vec_load(x + c * VL, n);
 #pragma GCC unroll 4
         for (size_t q = 0; q < queries; q++) {
             const vec w = vec_all(a->z[r][q]);
@@ -211,15 +212,16 @@ INLINE void sum_blocks(size_t queries, const sums *a, size_t end) {
 }
 
 /* Elements j.. of the outputs; between: the queries' sums from tile to tile. */
-static void sum_chunk(const ar_answer *a, const unit *u, const float *const *x, float *between,
-                      bool stream, size_t j, size_t n) {
+static void sum_chunk(const ar_answer *a, const unit *u, float *between, bool stream, size_t j,
+                      size_t n) {
     const size_t stride = ar_row_stride(a->width);
     for (size_t k = 0; k < u->tokens; k++)
         for (size_t q = 0; q < u->queries; q += SUM_QUERIES) {
             const size_t some = u->queries - q < SUM_QUERIES ? u->queries - q : SUM_QUERIES;
             const size_t query = u->batch * BATCH + q;
             const sums s = {u->sources,
-                            x + k * u->sources,
+                            u->row + k * u->sources,
+                            j,
                             (const float(*)[BATCH]) & u->z[k * u->sources][q],
                             &u->keep[k][q],
                             between + query * stride + j,
@@ -324,10 +326,7 @@ void AR_SIMD(answer)(const void *args, size_t first, size_t last, float *scratch
                 if (opens) square_chunk(now, x, j + now->tokens * d, n);
                 dot_chunk(now, x, w + (now->batch * d + j) * BATCH, n);
             }
-            if (k > 0) {
-                chunk_rows(before, j, n, room, x);
-                sum_chunk(a, before, x, between, stream, j, n);
-            }
+            if (k > 0) sum_chunk(a, before, between, stream, j, n);
         }
         if (!works) break;
         for (size_t r = 0; opens && r < now->rows; r++)

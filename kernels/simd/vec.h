@@ -214,17 +214,27 @@ INLINE void vec_write(element *p, vec x, size_t n, bool stream) {
     (void)stream;
     vec_store(p, x, n);
 }
+#if defined AR_AVX512 && defined AR_STORE_BF16
+INLINE __m512i narrow2(vec x, vec y) {
+#ifdef __AVX512BF16__
+    return (__m512i)_mm512_cvtne2ps_pbh((__m512)y, (__m512)x);
+#else
+    return _mm512_inserti64x4(_mm512_castsi256_si512((__m256i)narrow(x)), (__m256i)narrow(y), 1);
+#endif
+}
+#endif
 /* Two whole vectors behind one another. */
 INLINE void vec_write2(element *p, vec x, vec y, bool stream) {
 #if defined AR_AVX512 && defined AR_STORE_BF16
-    if (stream) {
-        const __m512i low = _mm512_castsi256_si512((__m256i)narrow(x));
-        _mm512_stream_si512((__m512i *)(void *)p, _mm512_inserti64x4(low, (__m256i)narrow(y), 1));
-        return;
-    }
-#endif
+    __m512i *const to = (__m512i *)(void *)p;
+    if (stream)
+        _mm512_stream_si512(to, narrow2(x, y));
+    else
+        _mm512_storeu_si512(to, narrow2(x, y));
+#else
     vec_write(p, x, VL, stream);
     vec_write(p + VL, y, VL, stream);
+#endif
 }
 /* Streamed stores are ordered behind this. */
 INLINE void vec_fence(void) {
