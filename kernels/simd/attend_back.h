@@ -36,11 +36,12 @@ typedef struct {
 INLINE void look_step(size_t j, size_t n, size_t rows, size_t queries, bool fresh,
                       const float *const *x, float *const *dx, const place *at,
                       const float (*p)[BATCH], vec *sum) {
+    const vec none = {0};
     vec a[ROWS], s[ROWS];
 #pragma GCC unroll 4
     for (size_t r = 0; r < rows; r++) {
         a[r] = vec_get(x[r] + j, n);
-        s[r] = fresh ? (vec){0} : vec_get(dx[r] + j, n);
+        s[r] = fresh ? none : vec_get(dx[r] + j, n);
     }
 #pragma GCC unroll 4
     for (size_t q = 0; q < queries; q++) {
