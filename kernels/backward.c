@@ -29,8 +29,7 @@ void ar_chunk_backward(const ar_backward *backward, ar_back *back, size_t first,
                        ar_layer_back_fn *layer, void *user) {
     const size_t block = backward->grouped ? back->depth->block : 0;
     while (first <= last) {
-        const size_t start = block ? last - (last - 1) % block : first;
-        back->first = start > first ? start : first;
+        back->first = ar_segment_first(block, first, last);
         back->last = last;
         for (size_t l = last; l >= back->first; l--) {
             const void *const dv = backward->output(back, l);

@@ -40,7 +40,8 @@ bool ar_subject_has_forms(ar_mechanism_id mechanism) {
     return false;
 }
 
-bool ar_subject_has_form(ar_mechanism_id mechanism, ar_form form) {
+bool ar_subject_has_form(ar_mechanism_id mechanism, ar_form form, ar_direction direction) {
+    if (direction == AR_BACKWARD) return ar_backward_find(mechanism, form) != NULL;
     return ar_mechanism_find(mechanism, form) != NULL;
 }
 
@@ -57,8 +58,10 @@ size_t ar_store_B(ar_store store) {
 
 bool ar_subject_exists(const ar_case *c, const char **why) {
     *why = NULL;
-    if (!ar_mechanism_find(c->mechanism, c->form))
+    if (!ar_subject_has_form(c->mechanism, c->form, AR_FORWARD))
         *why = "no kernels for this mechanism and form in this version";
+    else if (!ar_subject_has_form(c->mechanism, c->form, c->direction))
+        *why = "no kernels for the backward of this form in this version";
     else if (c->mechanism == AR_MHC && c->streams > AR_MAX_STREAMS)
         *why = "the kernels have at most 16 streams";
     else if (c->phase != AR_PHASE_ALL && !(ar_case_attends(c) && c->form == AR_TWO_PHASE))
@@ -67,8 +70,6 @@ bool ar_subject_exists(const ar_case *c, const char **why) {
         *why = "this mechanism and form has no such variant";
     else if (c->ablation != 0 && c->direction == AR_BACKWARD)
         *why = "the backward of variants is not measured";
-    else if (c->phase != AR_PHASE_ALL && c->direction == AR_BACKWARD)
-        *why = "the backward has no phases";
     return *why == NULL;
 }
 
@@ -151,7 +152,7 @@ ar_status ar_subject_open(const ar_case *c, ar_subject **subject, ar_err *err) {
         fill(c, s->back->memory, s->back->vectors);
     else
         fill(c, s->walk->memory, ar_walk_vectors(c));
-    if (c->phase == AR_PHASE_2) { /* alone it needs phase 1's statistics */
+    if (s->walk && c->phase == AR_PHASE_2) { /* alone it needs phase 1's statistics */
         s->about.phase = AR_PHASE_1;
         ar_subject_run(s);
         s->about.phase = AR_PHASE_2;
@@ -188,7 +189,7 @@ void ar_subject_run(ar_subject *subject) {
     const ar_case *const c = &subject->about;
     subject->ledger = (ar_ledger){0};
     if (subject->back)
-        ar_way_back_run(subject->back);
+        ar_way_back_run(subject->back, c->phase);
     else
         ar_walk_run(subject->mechanism, c, subject->walk);
     ar_sde_add(&subject->sde, &subject->ledger, c->tokens * c->width * ar_store_B(c->store));

@@ -47,9 +47,9 @@ typedef struct {
                        them all over its memory; 0: 1 */
 } ar_case;
 
-/* Has the mechanism several forms? And is this one of them? */
+/* Has the mechanism several forms? And is this one of them, in that direction? */
 bool ar_subject_has_forms(ar_mechanism_id mechanism);
-bool ar_subject_has_form(ar_mechanism_id mechanism, ar_form form);
+bool ar_subject_has_form(ar_mechanism_id mechanism, ar_form form, ar_direction direction);
 
 /* Has this form of it the ablation? AR_NO_ABLATION: always. */
 bool ar_subject_has_ablation(ar_mechanism_id mechanism, ar_form form, ar_ablation ablation);

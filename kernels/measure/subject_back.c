@@ -165,7 +165,7 @@ bool ar_way_back_open(const ar_case *c, const float *query, size_t kept, ar_way_
                         .dmix = number[DMIX],
                         .dbias = number[DBIAS]};
     w->dh = w->back.dh;
-    w->turns = n.dh == c->outputs ? n.dh : 1;
+    w->turns = ar_back_group(w->kernels, &w->depth) == 1 ? n.dh : 1;
     w->vector_B = ar_case_vector_B(c);
     w->back.h = kept_of(c, &list, &at, n.h, kept);
     w->back.v = kept_of(c, &list, &at, n.v, kept);
@@ -182,14 +182,24 @@ void ar_way_back_close(ar_way_back *w) {
 }
 
 /* In f_l's place: its gradient lies in the next of the buffers for it. */
-static void next_dh(void *user, size_t l, const void *dv, void *dh) {
-    ar_way_back *const w = user;
-    (void)dv;
-    (void)dh;
+static void next_dh(ar_way_back *w, size_t l) {
     if (w->turns > 1) w->back.dh = w->dh + l % w->turns * w->vector_B;
 }
 
-void ar_way_back_run(ar_way_back *w) {
-    w->back.depth = &w->depth; /* the struct may have moved since it was opened */
-    ar_chunk_backward(w->kernels, &w->back, 1, w->depth.layers, next_dh, w);
+/* As ar_chunk_backward, with f_l's backward and, if asked, a phase left out. */
+void ar_way_back_run(ar_way_back *w, ar_phase phase) {
+    const ar_backward *const kernels = w->kernels;
+    ar_back *const back = &w->back;
+    back->depth = &w->depth; /* the struct may have moved since it was opened */
+    const size_t block = kernels->grouped ? w->depth.block : 0;
+    for (size_t last = w->depth.layers; last >= 1; last = back->first - 1) {
+        back->first = ar_segment_first(block, 1, last);
+        back->last = last;
+        for (size_t l = last; phase != AR_PHASE_1 && l >= back->first; l--) {
+            kernels->output(back, l);
+            next_dh(w, l);
+            kernels->absorb(back, l);
+        }
+        if (phase != AR_PHASE_2) kernels->finish(back);
+    }
 }

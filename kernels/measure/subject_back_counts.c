@@ -1,0 +1,129 @@
+/* Counts of the subjects' backward: memory I/O and work, pass by pass. */
+
+#include <math.h>
+
+#include "subject_back.h"
+#include "traffic.h"
+
+/* In vectors of d per token; flop in multiples of d. */
+typedef struct {
+    double reads, writes, flop;
+} cost;
+
+static void add(cost *all, double times, cost one) {
+    all->reads += times * one.reads;
+    all->writes += times * one.writes;
+    all->flop += times * one.flop;
+}
+
+/* The pass that adds what q queries give to the gradients of n sources. Work: a pair of source
+ * and query 10d (two dot products, three sums), a source beside that 4d. */
+static cost attend(double n, double q) {
+    return (cost){2.0 * n + q, n, 10.0 * n * q + 4.0 * n};
+}
+
+/* dh.h, in a pass of its own; with the partial sum, which reads dh, h is one read more. */
+static const cost dot = {2.0, 0.0, 2.0}, with_dot = {1.0, 0.0, 2.0};
+
+/* Full in a segment of s layers: its own sources one by one. */
+static cost own_sources(size_t s) {
+    cost all = {0, 0, 0};
+    for (size_t later = 1; later < s; later++)
+        add(&all, 1.0, attend(1.0, (double)later));
+    return all;
+}
+
+static cost full(size_t first, size_t s) {
+    cost all = own_sources(s);
+    add(&all, 1.0, attend((double)first, (double)s));
+    add(&all, (double)s, dot);
+    return all;
+}
+
+/* Weights are given: a pair is 4d, and there is no dh.h. */
+static cost denseformer(size_t first, size_t s) {
+    cost all = own_sources(s);
+    add(&all, 1.0, attend((double)first, (double)s));
+    all.flop = 4.0 * ((double)(first * s) + (double)(s * (s - 1)) / 2.0);
+    return all;
+}
+
+/* Block n: all layers but the first have a partial sum. */
+static cost block(ar_form form, size_t n, size_t s) {
+    const double N = (double)n, p = (double)(s - 1);
+    cost all = {0, 0, 0};
+    if (form == AR_ONE_PASS) {
+        add(&all, 1.0, attend(N, 1.0));
+        add(&all, p, attend(N + 1.0, 1.0));
+        add(&all, p + 1.0, dot);
+        return all;
+    }
+    add(&all, p, attend(1.0, 1.0));
+    add(&all, p, with_dot);
+    add(&all, 1.0, dot);
+    add(&all, 1.0, attend(N, p + 1.0));
+    return all;
+}
+
+/* Highway: the last layer has no dh to add, that of the first is added at the end. */
+static cost segment(const ar_case *c, ar_form form, size_t first, size_t last) {
+    const size_t layers = last - first + 1;
+    const double s = (double)layers, m = (double)c->streams;
+    switch (c->mechanism) {
+    case AR_STANDARD:
+        return (cost){2.0 * s, s, s};
+    case AR_HIGHWAY:
+        return (cost){5.0 * s + 1.0, 3.0 * s + 1.0, 7.0 * s};
+    case AR_DENSEFORMER:
+        return denseformer(first, layers);
+    case AR_MHC: /* by hand; see traffic.c */
+        return (cost){(3.0 * m + 2.0) * s + m, (m + 1.0) * s, s * (10.0 * m * m + 28.0 * m)};
+    case AR_FULL:
+        return full(first, layers);
+    case AR_BLOCK:
+        break;
+    }
+    return block(form, (first - 1) / c->block + 1, layers);
+}
+
+/* Sources finished before the segment, for all its layers. */
+static cost phase_1(const ar_case *c, size_t first, size_t last) {
+    const size_t n = c->mechanism == AR_BLOCK ? (first - 1) / c->block + 1 : first;
+    return attend((double)n, (double)(last - first + 1));
+}
+
+/* Layers of a segment; 0: all. */
+static size_t group_of(const ar_case *c, ar_form form) {
+    const bool chunk =
+        !ar_mechanism_has_blocks(c->mechanism) || (c->mechanism == AR_FULL && form == AR_ONE_PASS);
+    return chunk ? 0 : c->block;
+}
+
+static cost depth(const ar_case *c, ar_form form, ar_phase phase) {
+    const size_t group = group_of(c, form);
+    cost all = {0, 0, 0};
+    for (size_t first = 1, last; first <= c->layers; first = last + 1) {
+        last = ar_segment_last(group, first, c->layers);
+        if (phase != AR_PHASE_1) add(&all, 1.0, segment(c, form, first, last));
+        if (phase != AR_PHASE_ALL)
+            add(&all, phase == AR_PHASE_1 ? 1.0 : -1.0, phase_1(c, first, last));
+    }
+    return all;
+}
+
+void ar_way_back_counts(const ar_case *c, ar_counts *counts) {
+    const double L = (double)c->layers, m = (double)c->streams;
+    const cost all = depth(c, c->form, c->phase);
+    *counts = (ar_counts){.paper = NAN,
+                          .exact = (all.reads + all.writes) / L,
+                          .fused = NAN,
+                          .reads = all.reads / L,
+                          .writes = all.writes / L,
+                          .flop = all.flop / L * (double)c->width};
+    if (c->phase != AR_PHASE_ALL) return;
+    if (c->mechanism == AR_STANDARD || c->mechanism == AR_HIGHWAY) counts->fused = counts->exact;
+    if (c->mechanism == AR_MHC) counts->fused = 3.0 * m + 3.0 + m / L;
+    counts->exact =
+        ar_traffic_backward(c->mechanism, c->form, c->layers, c->block, c->streams, 1, c->layers) /
+        L;
+}
