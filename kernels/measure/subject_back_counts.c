@@ -111,8 +111,37 @@ static cost depth(const ar_case *c, ar_form form, ar_phase phase) {
     return all;
 }
 
-void ar_way_back_counts(const ar_case *c, ar_counts *counts) {
+/* Of dh.h, which a better fusion makes in a pass that reads dh anyway: for a segment's first layer
+ * in that over all its sources, where it follows from the weights (2); Full: for layer l where
+ * source l - 1 gets its gradient (dh: 1); Block: with the partial sum, as it is. */
+static double saved(const ar_case *c, size_t layers) {
+    if (!ar_case_attends(c)) return 0.0;
+    return c->mechanism == AR_BLOCK ? 2.0 : (double)layers + 1.0;
+}
+
+/* The least in segments of so many layers, Block in two phases: one pass moves more. */
+static double least(const ar_case *c, size_t group) {
+    double all = 0.0;
+    for (size_t first = 1, last; first <= c->layers; first = last + 1) {
+        last = ar_segment_last(group, first, c->layers);
+        const cost one = segment(c, AR_TWO_PHASE, first, last);
+        all += one.reads + one.writes - saved(c, last - first + 1);
+    }
+    return all;
+}
+
+/* Standard and Highway use every vector once; (m)HC with the coefficients of write kept has no
+ * need of the streams for dv; where every layer is a source, groups or all layers at once. */
+static double fused(const ar_case *c) {
     const double L = (double)c->layers, m = (double)c->streams;
+    if (c->mechanism == AR_MHC) return (3.0 * m + 3.0) * L + m;
+    if (!ar_mechanism_has_blocks(c->mechanism)) return least(c, 0);
+    if (c->mechanism == AR_BLOCK) return least(c, c->block);
+    return fmin(least(c, c->block), least(c, 0));
+}
+
+void ar_way_back_counts(const ar_case *c, ar_counts *counts) {
+    const double L = (double)c->layers;
     const cost all = depth(c, c->form, c->phase);
     *counts = (ar_counts){.paper = NAN,
                           .exact = (all.reads + all.writes) / L,
@@ -121,8 +150,7 @@ void ar_way_back_counts(const ar_case *c, ar_counts *counts) {
                           .writes = all.writes / L,
                           .flop = all.flop / L * (double)c->width};
     if (c->phase != AR_PHASE_ALL) return;
-    if (c->mechanism == AR_STANDARD || c->mechanism == AR_HIGHWAY) counts->fused = counts->exact;
-    if (c->mechanism == AR_MHC) counts->fused = 3.0 * m + 3.0 + m / L;
+    counts->fused = fused(c) / L;
     counts->exact =
         ar_traffic_backward(c->mechanism, c->form, c->layers, c->block, c->streams, 1, c->layers) /
         L;

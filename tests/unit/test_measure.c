@@ -203,7 +203,7 @@ static ar_counts back_of(ar_mechanism_id id, ar_form form, ar_phase phase, size_
 }
 
 static void test_counts_back(tap *tap_now) {
-    bool sums = true, phases = true;
+    bool sums = true, least = true, phases = true;
     for (ar_mechanism_id id = AR_STANDARD; id <= AR_BLOCK; id++)
         for (ar_form form = AR_TWO_PHASE; form <= AR_FUSED; form++)
             for (size_t L = 1; L <= 33; L++)
@@ -211,6 +211,7 @@ static void test_counts_back(tap *tap_now) {
                     if (id == AR_MHC && form != AR_FUSED) continue;
                     const ar_counts c = back_of(id, form, AR_PHASE_ALL, L, block);
                     sums = sums && near(c.reads + c.writes, c.exact, 1e-9);
+                    least = least && c.fused > 0 && c.fused <= c.exact + 1e-9;
                     if (!ar_subject_has_form(id, AR_ONE_PASS, AR_FORWARD) || form != AR_TWO_PHASE)
                         continue;
                     const ar_counts one = back_of(id, form, AR_PHASE_1, L, block);
@@ -219,15 +220,32 @@ static void test_counts_back(tap *tap_now) {
                              near(one.flop + two.flop, c.flop, 1e-6) && isnan(one.fused);
                 }
     OK(sums, "backward: reads and writes are the exact count, every mechanism, form, L, S");
+    OK(least, "fused is never more");
     OK(phases, "the phases add up");
     const double L = 128, N = 8, S = 16;
-    const ar_counts c = back_of(AR_BLOCK, AR_TWO_PHASE, AR_PHASE_1, 128, 16);
+    ar_counts c = back_of(AR_BLOCK, AR_TWO_PHASE, AR_PHASE_1, 128, 16);
     OK(near(c.exact, 3 * (N + 1) / (2 * S) + 1, 1e-12) && near(c.writes, (N + 1) / (2 * S), 1e-12),
        "phase 1 of Block: 3(N+1)/2S + 1 (%g)", c.exact);
     OK(near(c.flop, 1024 * (10 * (N + 1) / 2 + 4 * (N + 1) / (2 * S)), 1e-6), "and its work");
     const ar_counts full = back_of(AR_FULL, AR_TWO_PHASE, AR_PHASE_1, 128, 16);
     OK(near(full.exact, 3 * (L - S + 2) / (2 * S) + 1, 1e-12), "of Full: 3(L-S+2)/2S + 1 (%g)",
        full.exact);
+    for (ar_form form = AR_TWO_PHASE; form <= AR_AUTO; form++)
+        OK(near(back_of(AR_BLOCK, form, AR_PHASE_ALL, 128, 16).fused,
+                5 * (S - 1) / S + 3 * (N + 1) / (2 * S) + 1, 1e-12),
+           "Block %s fused: 3(N+1)/2S + 6 - 5/S", ar_form_names[form]);
+    c = back_of(AR_FULL, AR_TWO_PHASE, AR_PHASE_ALL, 128, 16);
+    OK(near(c.fused, c.exact - 1 - 1 / S, 1e-12), "Full fused: 1 + 1/S less");
+    OK(near(back_of(AR_FULL, AR_TWO_PHASE, AR_PHASE_ALL, 128, 1).fused, (L - 1) / 2 + 5 - 1 / L,
+            1e-12),
+       "and for groups of one all at once: (L-1)/2 + 5 - 1/L");
+    OK(near(back_of(AR_FULL, AR_ONE_PASS, AR_PHASE_ALL, 1, 1).fused,
+            back_of(AR_BLOCK, AR_ONE_PASS, AR_PHASE_ALL, 1, 1).fused, 1e-12),
+       "one layer: Full is Block");
+    c = back_of(AR_DENSEFORMER, AR_TWO_PHASE, AR_PHASE_ALL, 128, 16);
+    OK(near(c.fused, c.exact, 1e-12), "DenseFormer fused: the same");
+    c = back_of(AR_DENSEFORMER, AR_TWO_PHASE, AR_PHASE_ALL, 128, 1);
+    OK(near(c.fused, (L - 1) / 2 + 4, 1e-12), "but for groups of one: (L-1)/2 + 4");
 }
 
 /* ---- subjects ---- */
