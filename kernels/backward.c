@@ -52,10 +52,11 @@ void *ar_back_single(ar_back *b, size_t l) {
     return b->dh;
 }
 
-void ar_back_dot(const ar_back *b, size_t l, const void *dh, const void *h) {
+void ar_back_dot(ar_back *b, size_t l) {
     const ar_depth *const m = b->depth;
     if (m->variant.sigmoid) return;
-    ar_pass_dot(m, &(ar_dot){m->width, dh, h, b->dot + (l - b->first) * m->tokens});
+    ar_pass_dot(m, &(ar_dot){m->width, ar_back_gathered(b, l), b->h[l - 1],
+                             b->dot + (l - b->first) * m->tokens});
 }
 
 /* Layers first..last and their dh, whose dots start at `dot`. One layer has its window, if

@@ -68,8 +68,6 @@ bool ar_subject_exists(const ar_case *c, const char **why) {
         *why = "this form has no phases";
     else if (!ar_subject_has_ablation(c->mechanism, c->form, c->ablation))
         *why = "this mechanism and form has no such variant";
-    else if (c->ablation != 0 && c->direction == AR_BACKWARD)
-        *why = "the backward of variants is not measured";
     return *why == NULL;
 }
 
@@ -104,8 +102,8 @@ double ar_subject_B(const ar_case *c) {
     return sizeof(float) * floats + (double)ar_walk_vectors(c) * (double)ar_case_vector_B(c);
 }
 
-/* Random numbers in so many vectors, written first by the threads that will use them. */
-static void fill(const ar_case *c, void *memory, size_t count) {
+/* Normal numbers in so many vectors, written first by the threads that will use them. */
+static void fill(const ar_case *c, void *memory, size_t count, double deviation) {
     enum { ROOM = 1024 };
     const size_t threads = c->threads;
 #pragma omp parallel for num_threads((int)threads) schedule(static, 1)
@@ -115,7 +113,7 @@ static void fill(const ar_case *c, void *memory, size_t count) {
         const size_t to = c->tokens * (i + 1) / threads * c->width;
         for (size_t k = 0; k < count; k++)
             for (size_t j = from; j < to; j++) {
-                if ((j - from) % ROOM == 0) ar_fill_normal(room, ROOM, 1.0, 2 + k + 1000 * j);
+                if ((j - from) % ROOM == 0) ar_fill_normal(room, ROOM, deviation, 2 + k + 1000 * j);
                 ar_store_put(c->store, (char *)memory + k * ar_case_vector_B(c), j,
                              room[(j - from) % ROOM]);
             }
@@ -149,9 +147,11 @@ ar_status ar_subject_open(const ar_case *c, ar_subject **subject, ar_err *err) {
     s->mechanism = ar_mechanism_find(c->mechanism, c->form);
     ar_fill_normal(s->query, (c->layers + 1) * c->width, 1.0 / sqrt((double)c->width), 1);
     if (s->back)
-        fill(c, s->back->memory, s->back->vectors);
+        fill(c, s->back->memory, s->back->vectors, 1.0);
     else
-        fill(c, s->walk->memory, ar_walk_vectors(c));
+        fill(c, s->walk->memory, ar_walk_vectors(c), 1.0);
+    if (s->back && c->ablation == AR_OWN_QUERY) /* to logits as the statistics stand for */
+        fill(c, s->back->back.gate[0], s->back->kept, 1.0 / sqrt((double)c->width));
     if (s->walk && c->phase == AR_PHASE_2) { /* alone it needs phase 1's statistics */
         s->about.phase = AR_PHASE_1;
         ar_subject_run(s);

@@ -19,19 +19,22 @@ static needs needs_of(const ar_case *c) {
     const size_t group = ar_back_group(ar_backward_find(c->mechanism, c->form), &shape);
     needs n = {.sources = sources, .grads = sources ? sources : 1, .dh = group};
     if (group == 1 && c->outputs > 1) n.dh = c->outputs;
+    const size_t attended = c->ablation == AR_SIGMOID ? 0 : 1; /* h, from which dh.h is made */
+    n.gate = n.dgate = ar_case_has_gates(c) ? 1 : 0;
     switch (c->mechanism) {
     case AR_HIGHWAY:
-        n.dv = n.h = n.v = n.gate = n.dgate = 1;
+        n.dv = n.h = n.v = 1;
         break;
     case AR_MHC:
         n.grads = n.h = m;
         n.dv = n.v = 1;
         break;
     case AR_BLOCK:
-        n.partial = n.h = 1;
+        n.partial = 1;
+        n.h = attended;
         break;
     case AR_FULL:
-        n.h = 1;
+        n.h = attended;
         break;
     case AR_STANDARD:
     case AR_DENSEFORMER:
@@ -61,6 +64,7 @@ static ar_depth depth_of(const ar_case *c) {
                       .block = c->block,
                       .dtype = c->store == AR_STORE_FP32 ? AR_FP32 : AR_BF16,
                       .streams = c->streams,
+                      .variant = ar_case_variant(c),
                       .threads = c->threads,
                       .keep = true,
                       .stream = true};

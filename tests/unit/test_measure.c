@@ -383,6 +383,15 @@ static void test_way_back(tap *tap_now) {
     OK(cases > 0 && good == cases, "backward: %zu of %zu shapes agree with the gradients in double",
        good, cases);
     OK(counted == cases, "and %zu read and write what is counted", counted);
+    size_t steep = 0; /* one layer: only the head's query has a gradient, next to nothing */
+    for (c.mechanism = AR_FULL, c.layers = c.block = 1; c.mechanism <= AR_BLOCK; c.mechanism++)
+        for (c.store = AR_STORE_FP32; c.store <= AR_STORE_BF16; c.store++)
+            for (c.form = AR_TWO_PHASE, c.width = 128; c.form <= AR_ONE_PASS; c.form++) {
+                double error = NAN, tolerance = 0;
+                steep +=
+                    ar_subject_error(&c, &error, &tolerance, &err) == AR_OK && error <= tolerance;
+            }
+    OK(steep == 8, "and so does one layer of 128 elements: %zu of 8", steep);
     OK(phases == 2 * 2 * 2 * 4 * 4 && moved == phases,
        "and so do %zu of %zu phases of Full and Block alone", moved, phases);
     c = (ar_case){.mechanism = AR_BLOCK,
