@@ -182,7 +182,10 @@ void ar_subject_close(ar_subject *subject) {
 /* ---- a repetition ---- */
 
 void ar_subject_reset(ar_subject *subject) {
-    if (subject->walk) ar_walk_reset(&subject->about, subject->walk);
+    if (subject->back)
+        ar_way_back_reset(&subject->about, subject->back);
+    else
+        ar_walk_reset(&subject->about, subject->walk);
 }
 
 void ar_subject_run(ar_subject *subject) {

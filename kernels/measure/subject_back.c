@@ -185,6 +185,20 @@ void ar_way_back_close(ar_way_back *w) {
     free(w->numbers);
 }
 
+/* To 0; what is not a number stays one. */
+void ar_way_back_reset(const ar_case *c, ar_way_back *w) {
+    if (c->mechanism != AR_MHC) return;
+    const size_t threads = c->threads;
+#pragma omp parallel for num_threads((int)threads) schedule(static, 1)
+    for (size_t i = 0; i < threads; i++)
+        for (size_t k = 0; k < w->grads; k++) {
+            void *const x = w->back.grad[k];
+            const size_t to = c->tokens * (i + 1) / threads * c->width;
+            for (size_t j = c->tokens * i / threads * c->width; j < to; j++)
+                ar_store_put(c->store, x, j, 0.0f * ar_store_get(c->store, x, j));
+        }
+}
+
 /* In f_l's place: its gradient lies in the next of the buffers for it. */
 static void next_dh(ar_way_back *w, size_t l) {
     if (w->turns > 1) w->back.dh = w->dh + l % w->turns * w->vector_B;
