@@ -129,15 +129,15 @@ static double saved(const ar_case *c, double layers) {
     return dots(c, c->mechanism == AR_BLOCK ? 2.0 : layers + 1.0);
 }
 
-/* Own queries: their gradients are due at each layer, which therefore reads all its sources (and dh
- * and query), but what the sources before the segment get can wait for its first layer. */
+/* Own queries: their gradients are due at each layer, which therefore reads all its sources, dh and
+ * query, and on the way adds to the gradient of its partial sum or, Full, of source l - 1 what all
+ * later layers give. What the sources before the segment get can wait for its first layer. */
 static double own_least(const ar_case *c, size_t first, size_t last) {
-    const bool block = c->mechanism == AR_BLOCK;
-    const double n = block ? (double)((first - 1) / c->block + 1) : (double)first;
+    const bool sums = c->mechanism == AR_BLOCK;
+    const double n = sums ? (double)((first - 1) / c->block + 1) : (double)first;
     double all = 3.0 * n + 2.0 * (double)(last - first + 1) + 1.0;
-    for (size_t l = first + 1; l <= last; l++) /* and the partial sum's or source l - 1's gradient,
-                                                  from later layers' dh and queries */
-        all += 5.0 + (block ? n + 1.0 : (double)l + 2.0 * (double)(last - l));
+    for (size_t l = first + 1; l <= last; l++)
+        all += 5.0 + (sums ? n + 1.0 : (double)l + 2.0 * (double)(last - l));
     return all;
 }
 
