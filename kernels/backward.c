@@ -29,8 +29,7 @@ void ar_chunk_backward(const ar_backward *backward, ar_back *back, size_t first,
                        ar_layer_back_fn *layer, void *user) {
     const size_t block = backward->grouped ? back->depth->block : 0;
     while (first <= last) {
-        const size_t start = block ? last - (last - 1) % block : first;
-        back->first = start > first ? start : first;
+        back->first = ar_segment_first(block, first, last);
         back->last = last;
         for (size_t l = last; l >= back->first; l--) {
             const void *const dv = backward->output(back, l);
@@ -53,10 +52,11 @@ void *ar_back_single(ar_back *b, size_t l) {
     return b->dh;
 }
 
-void ar_back_dot(const ar_back *b, size_t l, const void *dh, const void *h) {
+void ar_back_dot(ar_back *b, size_t l) {
     const ar_depth *const m = b->depth;
     if (m->variant.sigmoid) return;
-    ar_pass_dot(m, &(ar_dot){m->width, dh, h, b->dot + (l - b->first) * m->tokens});
+    ar_pass_dot(m, &(ar_dot){m->width, ar_back_gathered(b, l), b->h[l - 1],
+                             b->dot + (l - b->first) * m->tokens});
 }
 
 /* Layers first..last and their dh, whose dots start at `dot`. One layer has its window, if

@@ -74,8 +74,8 @@ void ar_chunk_backward(const ar_backward *backward, ar_back *back, size_t first,
 void *ar_back_gathered(ar_back *back, size_t l);
 void *ar_back_single(ar_back *back, size_t l);
 
-/* dot of layer l, from dh and its output h; nothing for sigmoid. */
-void ar_back_dot(const ar_back *back, size_t l, const void *dh, const void *h);
+/* dot of layer l, from its dh and h; nothing for sigmoid. */
+void ar_back_dot(ar_back *back, size_t l);
 
 /* Gradients from layers first..last, of one segment, to n sources from source `from` on;
  * open, or NULL, in place of the last of them. */

@@ -91,22 +91,18 @@ static const void *back_output(ar_back *b, size_t l) {
     return b->grad[place_of(b->depth, l).n];
 }
 
-/* Reads dh and h (sigmoid: nothing). */
-static void dot(ar_back *b, size_t l) {
-    ar_back_dot(b, l, ar_back_gathered(b, l), b->h[l - 1]);
-}
-
-/* i = 1: dot. Else reads dh, h, the partial sum and its gradient, writes the latter: 5. */
+/* i = 1: dot, which reads dh and h. Else reads dh, h, the partial sum and its gradient, writes
+ * the latter: 5. Sigmoid reads no h: nothing, and 4. */
 static void two_phase_absorb(ar_back *b, size_t l) {
     const ar_depth *const m = b->depth;
     const place at = place_of(m, l);
     if (at.i == 1) {
-        dot(b, l);
+        ar_back_dot(b, l);
         return;
     }
     ar_pass_partial_back(m, &(ar_partial_back){.width = m->width,
                                                .dh = ar_back_gathered(b, l),
-                                               .h = b->h[l - 1],
+                                               .h = m->variant.sigmoid ? NULL : b->h[l - 1],
                                                .x = b->partial[l - 1],
                                                .query = m->query + (l - 1) * m->width,
                                                .max = ar_statistics(m, m->max, l),
@@ -125,7 +121,7 @@ static void two_phase_finish(ar_back *b) {
 /* Over all of n sources, with the partial sum from i = 2 on: dot, and reads 2n + 1, writes n. */
 static void one_pass_absorb(ar_back *b, size_t l) {
     const place at = place_of(b->depth, l);
-    dot(b, l);
+    ar_back_dot(b, l);
     if (at.i == 1)
         ar_back_attend(b, 0, at.n, NULL, l, l);
     else

@@ -73,7 +73,7 @@ static const void *back_output(ar_back *b, size_t l) {
 
 /* Reads dh and h; a layer of own queries goes over its sources at once. */
 static void back_absorb(ar_back *b, size_t l) {
-    ar_back_dot(b, l, ar_back_gathered(b, l), b->h[l - 1]);
+    ar_back_dot(b, l);
     if (b->depth->variant.own_query) ar_back_attend(b, 0, l, NULL, l, l);
 }
 

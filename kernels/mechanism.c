@@ -32,6 +32,11 @@ size_t ar_segment_last(size_t block, size_t first, size_t last) {
     return end < first || end > last ? last : end;
 }
 
+size_t ar_segment_first(size_t block, size_t first, size_t last) {
+    const size_t start = block ? last - (last - 1) % block : first;
+    return start > first ? start : first;
+}
+
 void ar_chunk_forward(const ar_mechanism *mechanism, ar_depth *depth, size_t first, size_t last,
                       ar_layer_fn *layer, void *user) {
     const size_t block = ar_mechanism_has_blocks(mechanism->id) ? depth->block : 0;

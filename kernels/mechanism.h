@@ -133,6 +133,10 @@ bool ar_mechanism_has_blocks(ar_mechanism_id id);
  * for mechanisms without blocks: the chunk's end. */
 size_t ar_segment_last(size_t block, size_t first, size_t last);
 
+/* The other way round: first layer of the segment that ends at layer last in a chunk that starts
+ * at layer first. */
+size_t ar_segment_first(size_t block, size_t first, size_t last);
+
 /* f_l: read h, write v, both [T][d] of the storage type. */
 typedef void ar_layer_fn(void *user, size_t l, const void *h, void *v);
 

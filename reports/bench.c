@@ -77,9 +77,22 @@ static const char *paper_to_exact(const char *mechanism, const char *form, bool 
            "again, but for a block's first layer";
 }
 
+static const char *back_to_fused(const char *mechanism, const char *variant) {
+    const bool block = strcmp(mechanism, "block") == 0;
+    if (strcmp(variant, "own-query") == 0)
+        return "what layers give to the sources before their group waits for its first layer";
+    if (strcmp(variant, "sigmoid") == 0) return block ? "two phases" : "the cheaper form";
+    if (strcmp(mechanism, "mhc") == 0)
+        return "write coefficients that the forward keeps, so that dv needs no streams";
+    if (block) return "two phases, dh.h of a block's first layer in the pass over all its sources";
+    if (strcmp(mechanism, "full") == 0)
+        return "the cheaper form, dh.h in passes that read dh anyway";
+    return "all layers at once";
+}
+
 static const char *exact_to_fused(const char *mechanism, const char *form, const char *variant,
                                   bool backward) {
-    if (backward) return "write coefficients that the forward keeps, so that dv needs no streams";
+    if (backward) return back_to_fused(mechanism, variant);
     if (strcmp(variant, "own-query") == 0)
         return "a block's last addition inside the next layer's pass";
     if (strcmp(variant, "sliding-window") == 0)

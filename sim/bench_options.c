@@ -17,7 +17,9 @@ static const char *const format_names[] = {"table", "csv", NULL};
 static const ar_field field[] = {
     LIST(mechanism, "all", "LIST", "standard, highway, denseformer, mhc, full, block; or all"),
     LIST(form, "all", "LIST", "one-pass, two-phase, ...; or all that the mechanism has"),
-    LIST(phase, "all", "LIST", "all: the whole walk; 1, 2: a phase of a two-phase forward alone"),
+    LIST(phase, "all", "LIST",
+         "all: the whole walk; 1, 2: a phase of a two-phase form alone (backward: 1 is what goes "
+         "to the sources before a segment)"),
     LIST(variant, "none", "LIST",
          "none; Full, Block: sliding-window (Full one-pass), own-query (one-pass), sigmoid, "
          "raw-keys; Highway: scalar-gate; mHC: unconstrained; or all"),
@@ -198,6 +200,6 @@ bool ar_bench_sweep_case(const ar_bench_sweep *sweep, size_t i, ar_case *c) {
                ar_subject_has_ablation(c->mechanism, c->form, c->ablation);
     }
     if (!ar_subject_has_ablation(c->mechanism, c->form, c->ablation)) return false;
-    if (!ar_subject_has_form(c->mechanism, c->form)) return false;
+    if (!ar_subject_has_form(c->mechanism, c->form, c->direction)) return false;
     return c->phase == AR_PHASE_ALL || c->form == AR_TWO_PHASE;
 }

@@ -96,7 +96,7 @@ static ar_status measure_all(const ar_bench_asked *asked, const ar_bench_sweep *
     }
     if (status == AR_OK && rows == 0)
         return ar_fail(err, AR_EUSAGE,
-                       "--form, --phase, --variant: none of these mechanisms has it");
+                       "--form, --phase, --variant, --direction: none of these mechanisms has it");
     if (status != AR_OK || failed == 0) return status;
     return ar_fail(err, AR_ERUN, "%zu of %zu rows failed; each says why", failed, rows);
 }

@@ -40,7 +40,8 @@ bool ar_subject_has_forms(ar_mechanism_id mechanism) {
     return false;
 }
 
-bool ar_subject_has_form(ar_mechanism_id mechanism, ar_form form) {
+bool ar_subject_has_form(ar_mechanism_id mechanism, ar_form form, ar_direction direction) {
+    if (direction == AR_BACKWARD) return ar_backward_find(mechanism, form) != NULL;
     return ar_mechanism_find(mechanism, form) != NULL;
 }
 
@@ -57,18 +58,16 @@ size_t ar_store_B(ar_store store) {
 
 bool ar_subject_exists(const ar_case *c, const char **why) {
     *why = NULL;
-    if (!ar_mechanism_find(c->mechanism, c->form))
+    if (!ar_subject_has_form(c->mechanism, c->form, AR_FORWARD))
         *why = "no kernels for this mechanism and form in this version";
+    else if (!ar_subject_has_form(c->mechanism, c->form, c->direction))
+        *why = "no kernels for the backward of this form in this version";
     else if (c->mechanism == AR_MHC && c->streams > AR_MAX_STREAMS)
         *why = "the kernels have at most 16 streams";
     else if (c->phase != AR_PHASE_ALL && !(ar_case_attends(c) && c->form == AR_TWO_PHASE))
         *why = "this form has no phases";
     else if (!ar_subject_has_ablation(c->mechanism, c->form, c->ablation))
         *why = "this mechanism and form has no such variant";
-    else if (c->ablation != 0 && c->direction == AR_BACKWARD)
-        *why = "the backward of variants is not measured";
-    else if (c->phase != AR_PHASE_ALL && c->direction == AR_BACKWARD)
-        *why = "the backward has no phases";
     return *why == NULL;
 }
 
@@ -103,8 +102,8 @@ double ar_subject_B(const ar_case *c) {
     return sizeof(float) * floats + (double)ar_walk_vectors(c) * (double)ar_case_vector_B(c);
 }
 
-/* Random numbers in so many vectors, written first by the threads that will use them. */
-static void fill(const ar_case *c, void *memory, size_t count) {
+/* Normal numbers in so many vectors, written first by the threads that will use them. */
+static void fill(const ar_case *c, void *memory, size_t count, double deviation) {
     enum { ROOM = 1024 };
     const size_t threads = c->threads;
 #pragma omp parallel for num_threads((int)threads) schedule(static, 1)
@@ -114,7 +113,7 @@ static void fill(const ar_case *c, void *memory, size_t count) {
         const size_t to = c->tokens * (i + 1) / threads * c->width;
         for (size_t k = 0; k < count; k++)
             for (size_t j = from; j < to; j++) {
-                if ((j - from) % ROOM == 0) ar_fill_normal(room, ROOM, 1.0, 2 + k + 1000 * j);
+                if ((j - from) % ROOM == 0) ar_fill_normal(room, ROOM, deviation, 2 + k + 1000 * j);
                 ar_store_put(c->store, (char *)memory + k * ar_case_vector_B(c), j,
                              room[(j - from) % ROOM]);
             }
@@ -148,10 +147,12 @@ ar_status ar_subject_open(const ar_case *c, ar_subject **subject, ar_err *err) {
     s->mechanism = ar_mechanism_find(c->mechanism, c->form);
     ar_fill_normal(s->query, (c->layers + 1) * c->width, 1.0 / sqrt((double)c->width), 1);
     if (s->back)
-        fill(c, s->back->memory, s->back->vectors);
+        fill(c, s->back->memory, s->back->vectors, 1.0);
     else
-        fill(c, s->walk->memory, ar_walk_vectors(c));
-    if (c->phase == AR_PHASE_2) { /* alone it needs phase 1's statistics */
+        fill(c, s->walk->memory, ar_walk_vectors(c), 1.0);
+    if (s->back && c->ablation == AR_OWN_QUERY) /* to logits as the statistics stand for */
+        fill(c, s->back->back.gate[0], s->back->kept, 1.0 / sqrt((double)c->width));
+    if (s->walk && c->phase == AR_PHASE_2) { /* alone it needs phase 1's statistics */
         s->about.phase = AR_PHASE_1;
         ar_subject_run(s);
         s->about.phase = AR_PHASE_2;
@@ -181,14 +182,17 @@ void ar_subject_close(ar_subject *subject) {
 /* ---- a repetition ---- */
 
 void ar_subject_reset(ar_subject *subject) {
-    if (subject->walk) ar_walk_reset(&subject->about, subject->walk);
+    if (subject->back)
+        ar_way_back_reset(&subject->about, subject->back);
+    else
+        ar_walk_reset(&subject->about, subject->walk);
 }
 
 void ar_subject_run(ar_subject *subject) {
     const ar_case *const c = &subject->about;
     subject->ledger = (ar_ledger){0};
     if (subject->back)
-        ar_way_back_run(subject->back);
+        ar_way_back_run(subject->back, c->phase);
     else
         ar_walk_run(subject->mechanism, c, subject->walk);
     ar_sde_add(&subject->sde, &subject->ledger, c->tokens * c->width * ar_store_B(c->store));

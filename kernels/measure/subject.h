@@ -47,9 +47,9 @@ typedef struct {
                        them all over its memory; 0: 1 */
 } ar_case;
 
-/* Has the mechanism several forms? And is this one of them? */
+/* Has the mechanism several forms? And is this one of them, in that direction? */
 bool ar_subject_has_forms(ar_mechanism_id mechanism);
-bool ar_subject_has_form(ar_mechanism_id mechanism, ar_form form);
+bool ar_subject_has_form(ar_mechanism_id mechanism, ar_form form, ar_direction direction);
 
 /* Has this form of it the ablation? AR_NO_ABLATION: always. */
 bool ar_subject_has_ablation(ar_mechanism_id mechanism, ar_form form, ar_ablation ablation);
@@ -113,7 +113,9 @@ bool ar_subject_finite(const ar_subject *subject, char *why, size_t size);
 
 /* Memory I/O and work by count, of d per token and layer, the head left out. Sigmoid, raw
  * keys and no constraint move what the mechanism moves; a window less; an own query and a
- * scalar gate are one read more and one less. */
+ * scalar gate are one read more and one less. Backward, the gradients of these are one write more
+ * and one less, Full with own queries goes over all sources at each layer, and sigmoid reads no h.
+ */
 typedef struct {
     double paper;         /* Table 1; NAN where it gives none */
     double exact;         /* what these kernels load and store */

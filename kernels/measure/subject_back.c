@@ -19,19 +19,22 @@ static needs needs_of(const ar_case *c) {
     const size_t group = ar_back_group(ar_backward_find(c->mechanism, c->form), &shape);
     needs n = {.sources = sources, .grads = sources ? sources : 1, .dh = group};
     if (group == 1 && c->outputs > 1) n.dh = c->outputs;
+    const size_t attended = c->ablation == AR_SIGMOID ? 0 : 1; /* h, from which dh.h is made */
+    n.gate = n.dgate = ar_case_has_gates(c) ? 1 : 0;
     switch (c->mechanism) {
     case AR_HIGHWAY:
-        n.dv = n.h = n.v = n.gate = n.dgate = 1;
+        n.dv = n.h = n.v = 1;
         break;
     case AR_MHC:
         n.grads = n.h = m;
         n.dv = n.v = 1;
         break;
     case AR_BLOCK:
-        n.partial = n.h = 1;
+        n.partial = 1;
+        n.h = attended;
         break;
     case AR_FULL:
-        n.h = 1;
+        n.h = attended;
         break;
     case AR_STANDARD:
     case AR_DENSEFORMER:
@@ -61,6 +64,7 @@ static ar_depth depth_of(const ar_case *c) {
                       .block = c->block,
                       .dtype = c->store == AR_STORE_FP32 ? AR_FP32 : AR_BF16,
                       .streams = c->streams,
+                      .variant = ar_case_variant(c),
                       .threads = c->threads,
                       .keep = true,
                       .stream = true};
@@ -165,7 +169,7 @@ bool ar_way_back_open(const ar_case *c, const float *query, size_t kept, ar_way_
                         .dmix = number[DMIX],
                         .dbias = number[DBIAS]};
     w->dh = w->back.dh;
-    w->turns = n.dh == c->outputs ? n.dh : 1;
+    w->turns = ar_back_group(w->kernels, &w->depth) == 1 ? n.dh : 1;
     w->vector_B = ar_case_vector_B(c);
     w->back.h = kept_of(c, &list, &at, n.h, kept);
     w->back.v = kept_of(c, &list, &at, n.v, kept);
@@ -181,15 +185,39 @@ void ar_way_back_close(ar_way_back *w) {
     free(w->numbers);
 }
 
+/* To 0; what is not a number stays one. */
+void ar_way_back_reset(const ar_case *c, ar_way_back *w) {
+    if (c->mechanism != AR_MHC) return;
+    const size_t threads = c->threads;
+#pragma omp parallel for num_threads((int)threads) schedule(static, 1)
+    for (size_t i = 0; i < threads; i++)
+        for (size_t k = 0; k < w->grads; k++) {
+            void *const x = w->back.grad[k];
+            const size_t to = c->tokens * (i + 1) / threads * c->width;
+            for (size_t j = c->tokens * i / threads * c->width; j < to; j++)
+                ar_store_put(c->store, x, j, 0.0f * ar_store_get(c->store, x, j));
+        }
+}
+
 /* In f_l's place: its gradient lies in the next of the buffers for it. */
-static void next_dh(void *user, size_t l, const void *dv, void *dh) {
-    ar_way_back *const w = user;
-    (void)dv;
-    (void)dh;
+static void next_dh(ar_way_back *w, size_t l) {
     if (w->turns > 1) w->back.dh = w->dh + l % w->turns * w->vector_B;
 }
 
-void ar_way_back_run(ar_way_back *w) {
-    w->back.depth = &w->depth; /* the struct may have moved since it was opened */
-    ar_chunk_backward(w->kernels, &w->back, 1, w->depth.layers, next_dh, w);
+/* As ar_chunk_backward, with f_l's backward and, if asked, a phase left out. */
+void ar_way_back_run(ar_way_back *w, ar_phase phase) {
+    const ar_backward *const kernels = w->kernels;
+    ar_back *const back = &w->back;
+    back->depth = &w->depth; /* the struct may have moved since it was opened */
+    const size_t block = kernels->grouped ? w->depth.block : 0;
+    for (size_t last = w->depth.layers; last >= 1; last = back->first - 1) {
+        back->first = ar_segment_first(block, 1, last);
+        back->last = last;
+        for (size_t l = last; phase != AR_PHASE_1 && l >= back->first; l--) {
+            kernels->output(back, l);
+            next_dh(w, l);
+            kernels->absorb(back, l);
+        }
+        if (phase != AR_PHASE_2) kernels->finish(back);
+    }
 }

@@ -34,8 +34,17 @@ void ar_way_back_close(ar_way_back *way);
 /* Bytes of its buffers. */
 double ar_way_back_B(const ar_case *c);
 
-/* All layers with f_l's backward left out: dh is what stands in the buffers. */
-void ar_way_back_run(ar_way_back *way);
+/* See ar_subject_reset: mHC's gradients grow from layer to layer, with numbers that nobody
+ * trained. */
+void ar_way_back_reset(const ar_case *c, ar_way_back *way);
+
+/* All layers with f_l's backward left out: dh is what stands in the buffers. Phase 1 is the pass
+ * over the sources finished before a segment, for all its layers, with the dot in the buffers;
+ * phase 2 all else. */
+void ar_way_back_run(ar_way_back *way, ar_phase phase);
+
+/* See ar_subject_counts. */
+void ar_way_back_counts(const ar_case *c, ar_counts *counts);
 
 /* As ar_subject_error, of all gradients, each kind (those of vectors, of queries, ...) relative to
  * its largest. */

@@ -1,8 +1,9 @@
-/* Counts of the subjects: memory I/O by three accounts, and work. */
+/* Counts of the subjects: memory I/O by three accounts, and work; backward in
+ * subject_back_counts.c. */
 
 #include <math.h>
 
-#include "subject.h"
+#include "subject_back.h"
 #include "traffic.h"
 
 /* Of one segment, in vectors of d per token; flop in multiples of d. */
@@ -142,64 +143,10 @@ static double fused(const ar_case *c) {
     return all / (double)c->layers;
 }
 
-/* ---- backward ---- */
-
-/* Work: a pair of source and query 10d (two dot products, three sums), with given weights 4d; a
- * source beside that 4d whenever it is read; dot 2d; Highway 7d; the m streams by hand. */
-static cost pairs_back(double sources, double pairs, double layers) {
-    return (cost){NAN, sources, 10.0 * pairs + 4.0 * sources + 2.0 * layers};
-}
-
-/* Writes and flop of a segment. */
-static cost segment_back(const ar_case *c, size_t first, size_t last) {
-    const double s = (double)(last - first + 1), m = (double)c->streams, f = (double)first;
-    const double all = s * (s - 1.0) / 2.0 + f * s; /* pairs, where every layer is a source */
-    switch (c->mechanism) {
-    case AR_STANDARD:
-        return (cost){NAN, s, s};
-    case AR_HIGHWAY:
-        return (cost){NAN, 3.0 * s + 1.0, 7.0 * s};
-    case AR_DENSEFORMER:
-        return (cost){NAN, s - 1.0 + f, 4.0 * all};
-    case AR_MHC:
-        return (cost){NAN, (m + 1.0) * s, s * (10.0 * m * m + 28.0 * m)};
-    case AR_FULL:
-        return pairs_back(s - 1.0 + f, all, s);
-    case AR_BLOCK:
-        break;
-    }
-    const double n = (double)((first - 1) / c->block + 1), p = s - 1.0;
-    return pairs_back((c->form == AR_ONE_PASS ? s * n : n) + p, n * s + p, s);
-}
-
-/* fused: standard and Highway use every vector once; (m)HC with the coefficients of write kept
- * has no need of the streams for dv. */
-static void counts_back(const ar_case *c, ar_counts *counts) {
-    const double L = (double)c->layers, m = (double)c->streams;
-    const bool chunk = !ar_mechanism_has_blocks(c->mechanism) ||
-                       (c->mechanism == AR_FULL && c->form == AR_ONE_PASS);
-    cost all = {0, 0, 0};
-    for (size_t first = 1, last; first <= c->layers; first = last + 1) {
-        last = ar_segment_last(chunk ? 0 : c->block, first, c->layers);
-        const cost one = segment_back(c, first, last);
-        all.writes += one.writes;
-        all.flop += one.flop;
-    }
-    counts->exact =
-        ar_traffic_backward(c->mechanism, c->form, c->layers, c->block, c->streams, 1, c->layers) /
-        L;
-    counts->paper = counts->fused = NAN;
-    counts->writes = all.writes / L;
-    counts->reads = counts->exact - counts->writes;
-    counts->flop = all.flop / L * (double)c->width;
-    if (c->mechanism == AR_STANDARD || c->mechanism == AR_HIGHWAY) counts->fused = counts->exact;
-    if (c->mechanism == AR_MHC) counts->fused = 3.0 * m + 3.0 + m / L;
-}
-
 void ar_subject_counts(const ar_case *c, ar_counts *counts) {
     const double L = (double)c->layers;
     if (c->direction == AR_BACKWARD) {
-        counts_back(c, counts);
+        ar_way_back_counts(c, counts);
         return;
     }
     const cost all = depth(c, c->form, c->phase);

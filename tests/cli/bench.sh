@@ -27,6 +27,18 @@ ok "report of variants" "$ATTNRES" report variants
 like "$(cat variants/report.md)" '\| full +\| one-pass, sliding-window 2 ' "a variant has its line"
 like "$(cat variants/report.md)" '\| highway +\| scalar-gate ' "and so where there is one form"
 fails_with 2 'none of these mechanisms has it' bench --mechanism standard --variant sigmoid
+ok "backward, each phase alone" bench --direction backward --phase all,1,2 --mechanism block,mhc \
+    --form two-phase,fused,unfused --block 2 --tokens 64 --format csv
+is "$(cells out mechanism form phase exact_elements status | tr '\t\n' ' ,')" \
+    "block two-phase all 7.5 ok,block two-phase 1 4 ok,block two-phase 2 3.5 ok,mhc fused all 19.6666667 ok," \
+    "the phases of Block add up; unfused mHC has no backward"
+ok "backward of all variants" bench --direction backward --variant all --window 2 --tokens 64 \
+    --block 4 --dtype fp32,bf16 --format csv
+is "$(cells out status | sort -u)" "ok" "all ok"
+is "$(cells out mechanism form variant exact_elements | tr '\t' ' ' | sort -u |
+    grep -E 'highway|mhc|one-pass' | grep -v ' none ' | tr '\n' ,)" \
+    "block one-pass own-query 11,block one-pass raw-keys 9,block one-pass sigmoid 7,full one-pass own-query 15.5,full one-pass raw-keys 8.5,full one-pass sigmoid 6.5,full one-pass sliding-window 7.5,highway - scalar-gate 6.33333333,mhc fused unconstrained 19.6666667," \
+    "their counts"
 fails_with 2 '--variant soft: legal: all, or a list of none, sliding-window' bench --variant soft
 fails_with 2 '--window 0: .*legal: 1 to 1000000' bench --window 0
 fails_with 2 'did you mean' "$ATTNRES" bench --token 5

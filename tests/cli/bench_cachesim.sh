@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # shellcheck source-path=SCRIPTDIR disable=SC1091,SC2154,SC2317
 # The cache simulator sees what the exact count says, within 1 %: forward for every mechanism and
-# form with kernels, backward for two of them.
+# form with kernels, backward for some of them.
 . "$(dirname "$0")/../tap.sh"
 
 # 6 layers in blocks of 4: a last block with a remainder. A vector is four times the cache, and so
@@ -40,5 +40,11 @@ else
     is "$status" "0" "bench --direction backward --traffic cachesim"
     compare
     is "$(cells out status | sort | uniq -c | tr -d ' ')" "2ok" "both were measured"
+    simulate --direction backward --mechanism block --form two-phase --phase 1,2
+    compare
+    is "$(cells out phase status | tr '\t\n' ' ,')" "1 ok,2 ok," "and each phase alone"
+    simulate --direction backward --mechanism full --form one-pass --variant own-query,sigmoid
+    compare
+    is "$(cells out variant status | tr '\t\n' ' ,')" "own-query ok,sigmoid ok," "and variants"
 fi
 tap_done

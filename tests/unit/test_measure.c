@@ -141,9 +141,11 @@ static void test_roof(tap *tap_now) {
 
 /* ---- counts ---- */
 
-static ar_counts counts_of(ar_mechanism_id id, ar_form form, ar_phase phase, size_t L, size_t S) {
+static ar_counts counts_way(ar_direction direction, ar_mechanism_id id, ar_form form,
+                            ar_phase phase, size_t L, size_t S) {
     const ar_case c = {.mechanism = id,
                        .form = form,
+                       .direction = direction,
                        .phase = phase,
                        .layers = L,
                        .block = S,
@@ -154,6 +156,10 @@ static ar_counts counts_of(ar_mechanism_id id, ar_form form, ar_phase phase, siz
     ar_counts counts;
     ar_subject_counts(&c, &counts);
     return counts;
+}
+
+static ar_counts counts_of(ar_mechanism_id id, ar_form form, ar_phase phase, size_t L, size_t S) {
+    return counts_way(AR_FORWARD, id, form, phase, L, S);
 }
 
 static void test_counts(tap *tap_now) {
@@ -180,7 +186,8 @@ static void test_counts(tap *tap_now) {
                     c = counts_of(id, form, AR_PHASE_ALL, L, block);
                     sums = sums && near(c.reads + c.writes, c.exact, 1e-9);
                     least = least && c.fused <= c.exact + 1e-9;
-                    if (!ar_subject_has_form(id, AR_ONE_PASS) || form != AR_TWO_PHASE) continue;
+                    if (!ar_subject_has_form(id, AR_ONE_PASS, AR_FORWARD) || form != AR_TWO_PHASE)
+                        continue;
                     const ar_counts one = counts_of(id, form, AR_PHASE_1, L, block);
                     const ar_counts two = counts_of(id, form, AR_PHASE_2, L, block);
                     phases = phases && near(one.exact + two.exact, c.exact, 1e-9) &&
@@ -191,12 +198,64 @@ static void test_counts(tap *tap_now) {
     OK(phases, "the phases add up");
 }
 
+static ar_counts back_of(ar_mechanism_id id, ar_form form, ar_phase phase, size_t L, size_t S) {
+    return counts_way(AR_BACKWARD, id, form, phase, L, S);
+}
+
+static void test_counts_back(tap *tap_now) {
+    bool sums = true, least = true, phases = true;
+    for (ar_mechanism_id id = AR_STANDARD; id <= AR_BLOCK; id++)
+        for (ar_form form = AR_TWO_PHASE; form <= AR_FUSED; form++)
+            for (size_t L = 1; L <= 33; L++)
+                for (size_t block = 1; block <= 9; block++) {
+                    if (id == AR_MHC && form != AR_FUSED) continue;
+                    const ar_counts c = back_of(id, form, AR_PHASE_ALL, L, block);
+                    sums = sums && near(c.reads + c.writes, c.exact, 1e-9);
+                    least = least && c.fused > 0 && c.fused <= c.exact + 1e-9;
+                    if (!ar_subject_has_form(id, AR_ONE_PASS, AR_FORWARD) || form != AR_TWO_PHASE)
+                        continue;
+                    const ar_counts one = back_of(id, form, AR_PHASE_1, L, block);
+                    const ar_counts two = back_of(id, form, AR_PHASE_2, L, block);
+                    phases = phases && near(one.exact + two.exact, c.exact, 1e-9) &&
+                             near(one.flop + two.flop, c.flop, 1e-6) && isnan(one.fused);
+                }
+    OK(sums, "backward: reads and writes are the exact count, every mechanism, form, L, S");
+    OK(least, "fused is never more");
+    OK(phases, "the phases add up");
+    const double L = 128, N = 8, S = 16;
+    ar_counts c = back_of(AR_BLOCK, AR_TWO_PHASE, AR_PHASE_1, 128, 16);
+    OK(near(c.exact, 3 * (N + 1) / (2 * S) + 1, 1e-12) && near(c.writes, (N + 1) / (2 * S), 1e-12),
+       "phase 1 of Block: 3(N+1)/2S + 1 (%g)", c.exact);
+    OK(near(c.flop, 1024 * (10 * (N + 1) / 2 + 4 * (N + 1) / (2 * S)), 1e-6), "and its work");
+    const ar_counts full = back_of(AR_FULL, AR_TWO_PHASE, AR_PHASE_1, 128, 16);
+    OK(near(full.exact, 3 * (L - S + 2) / (2 * S) + 1, 1e-12), "of Full: 3(L-S+2)/2S + 1 (%g)",
+       full.exact);
+    for (ar_form form = AR_TWO_PHASE; form <= AR_AUTO; form++)
+        OK(near(back_of(AR_BLOCK, form, AR_PHASE_ALL, 128, 16).fused,
+                5 * (S - 1) / S + 3 * (N + 1) / (2 * S) + 1, 1e-12),
+           "Block %s fused: 3(N+1)/2S + 6 - 5/S", ar_form_names[form]);
+    c = back_of(AR_FULL, AR_TWO_PHASE, AR_PHASE_ALL, 128, 16);
+    OK(near(c.fused, c.exact - 1 - 1 / S, 1e-12), "Full fused: 1 + 1/S less");
+    OK(near(back_of(AR_FULL, AR_TWO_PHASE, AR_PHASE_ALL, 128, 1).fused, (L - 1) / 2 + 5 - 1 / L,
+            1e-12),
+       "and for groups of one all at once: (L-1)/2 + 5 - 1/L");
+    OK(near(back_of(AR_FULL, AR_ONE_PASS, AR_PHASE_ALL, 1, 1).fused,
+            back_of(AR_BLOCK, AR_ONE_PASS, AR_PHASE_ALL, 1, 1).fused, 1e-12),
+       "one layer: Full is Block");
+    c = back_of(AR_DENSEFORMER, AR_TWO_PHASE, AR_PHASE_ALL, 128, 16);
+    OK(near(c.fused, c.exact, 1e-12), "DenseFormer fused: the same");
+    c = back_of(AR_DENSEFORMER, AR_TWO_PHASE, AR_PHASE_ALL, 128, 1);
+    OK(near(c.fused, (L - 1) / 2 + 4, 1e-12), "but for groups of one: (L-1)/2 + 4");
+}
+
 /* ---- subjects ---- */
 
 /* Inputs that take the place of outputs grow from one repetition to the next, unless reset. */
-static bool stays_finite(ar_mechanism_id mechanism, ar_form form, bool reset) {
+static bool stays_finite(ar_direction direction, ar_mechanism_id mechanism, ar_form form,
+                         bool reset) {
     const ar_case c = {.mechanism = mechanism,
                        .form = form,
+                       .direction = direction,
                        .layers = 64,
                        .block = 16,
                        .tokens = 3,
@@ -208,7 +267,7 @@ static bool stays_finite(ar_mechanism_id mechanism, ar_form form, bool reset) {
     ar_err err;
     ar_subject *s = NULL;
     if (ar_subject_open(&c, &s, &err) != AR_OK) return false;
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < 120; i++) {
         if (reset) ar_subject_reset(s);
         ar_subject_run(s);
     }
@@ -262,11 +321,13 @@ static void test_subject(tap *tap_now) {
     OK(!ar_subject_finite(s, why, sizeof why) && strstr(why, "source 2 is not a number"),
        "it is named: %s", why);
     ar_subject_close(s);
-    OK(stays_finite(AR_MHC, AR_FUSED, true) && !stays_finite(AR_MHC, AR_FUSED, false),
-       "mHC: 60 repetitions are finite, if each starts anew");
-    OK(stays_finite(AR_BLOCK, AR_ONE_PASS, true) && !stays_finite(AR_BLOCK, AR_ONE_PASS, false),
+    OK(stays_finite(AR_FORWARD, AR_MHC, AR_FUSED, true) &&
+           !stays_finite(AR_FORWARD, AR_MHC, AR_FUSED, false),
+       "mHC: 120 repetitions are finite, if each starts anew");
+    OK(stays_finite(AR_FORWARD, AR_BLOCK, AR_ONE_PASS, true) &&
+           !stays_finite(AR_FORWARD, AR_BLOCK, AR_ONE_PASS, false),
        "Block in one pass, too");
-    OK(stays_finite(AR_BLOCK, AR_AUTO, true), "and auto");
+    OK(stays_finite(AR_FORWARD, AR_BLOCK, AR_AUTO, true), "and auto");
     const char *missing = NULL;
     OK(!ar_subject_exists(&(ar_case){.mechanism = AR_STANDARD,
                                      .phase = AR_PHASE_1,
@@ -280,41 +341,63 @@ static void test_subject(tap *tap_now) {
        "standard has no phase 1: %s", missing ? missing : "");
 }
 
-/* Every form's gradients, and what its passes enter in the ledger beside the counts. */
+/* Do the passes of a way back read and write what is counted? */
+static bool back_moves(const ar_case *c) {
+    ar_way_back way;
+    ar_counts counts;
+    ar_ledger ledger = {0, 0, 0};
+    float *const query = calloc((c->layers + 1) * c->width, sizeof *query);
+    if (!query || !ar_way_back_open(c, query, AR_KEPT_TIMED, &way)) exit(1);
+    way.depth.ledger = &ledger;
+    ar_way_back_run(&way, c->phase);
+    ar_subject_counts(c, &counts);
+    ar_way_back_close(&way);
+    free(query);
+    return near(counts.reads * (double)c->layers, (double)ledger.loads, 1e-9) &&
+           near(counts.writes * (double)c->layers, (double)ledger.stores, 1e-9);
+}
+
+/* Every form's gradients, and what its passes enter in the ledger beside the counts, each phase
+ * alone, too. */
 static void test_way_back(tap *tap_now) {
     ar_err err;
     char why[256];
-    size_t cases = 0, good = 0, counted = 0;
+    const char *missing;
+    size_t cases = 0, good = 0, counted = 0, phases = 0, moved = 0;
     ar_case c = {.direction = AR_BACKWARD, .tokens = 3, .streams = 3, .threads = 1};
     for (c.mechanism = AR_STANDARD; c.mechanism <= AR_BLOCK; c.mechanism++)
-        for (c.form = AR_TWO_PHASE; c.form <= AR_FUSED; c.form++)
+        for (c.form = AR_TWO_PHASE; c.form <= AR_UNFUSED; c.form++)
             for (c.store = AR_STORE_FP32; c.store <= AR_STORE_BF16; c.store++)
                 for (c.layers = 1; c.layers <= 7; c.layers += 2)
                     for (c.block = 1; c.block <= 4; c.block++) {
-                        const char *missing;
                         double error = NAN, tolerance = 0;
-                        ar_way_back way;
-                        ar_counts counts;
-                        ar_ledger ledger = {0, 0, 0};
                         c.width = 1 + 13 * c.layers;
                         if (!ar_subject_exists(&c, &missing)) continue;
                         cases++;
                         good += ar_subject_error(&c, &error, &tolerance, &err) == AR_OK &&
                                 error <= tolerance;
-                        float *const query = calloc((c.layers + 1) * c.width, sizeof *query);
-                        if (!query || !ar_way_back_open(&c, query, AR_KEPT_TIMED, &way)) exit(1);
-                        way.depth.ledger = &ledger;
-                        ar_way_back_run(&way);
-                        ar_subject_counts(&c, &counts);
-                        counted +=
-                            near(counts.reads * (double)c.layers, (double)ledger.loads, 1e-9) &&
-                            near(counts.writes * (double)c.layers, (double)ledger.stores, 1e-9);
-                        ar_way_back_close(&way);
-                        free(query);
+                        counted += back_moves(&c);
+                        ar_case part = c;
+                        for (part.phase = AR_PHASE_1; part.phase <= AR_PHASE_2; part.phase++) {
+                            if (!ar_subject_exists(&part, &missing)) continue;
+                            phases++;
+                            moved += back_moves(&part);
+                        }
                     }
     OK(cases > 0 && good == cases, "backward: %zu of %zu shapes agree with the gradients in double",
        good, cases);
     OK(counted == cases, "and %zu read and write what is counted", counted);
+    size_t steep = 0; /* one layer: only the head's query has a gradient, next to nothing */
+    for (c.mechanism = AR_FULL, c.layers = c.block = 1; c.mechanism <= AR_BLOCK; c.mechanism++)
+        for (c.store = AR_STORE_FP32; c.store <= AR_STORE_BF16; c.store++)
+            for (c.form = AR_TWO_PHASE, c.width = 128; c.form <= AR_ONE_PASS; c.form++) {
+                double error = NAN, tolerance = 0;
+                steep +=
+                    ar_subject_error(&c, &error, &tolerance, &err) == AR_OK && error <= tolerance;
+            }
+    OK(steep == 8, "and so does one layer of 128 elements: %zu of 8", steep);
+    OK(phases == 2 * 2 * 2 * 4 * 4 && moved == phases,
+       "and so do %zu of %zu phases of Full and Block alone", moved, phases);
     c = (ar_case){.mechanism = AR_BLOCK,
                   .direction = AR_BACKWARD,
                   .layers = 9,
@@ -334,9 +417,34 @@ static void test_way_back(tap *tap_now) {
     OK(!ar_subject_finite(s, why, sizeof why) && strstr(why, "gradient of source 1"),
        "it is named: %s", why);
     ar_subject_close(s);
+    c.phase = AR_PHASE_1; /* alone it reads dh.h as it stands in the buffers */
+    OK(ar_subject_open(&c, &s, &err) == AR_OK, "phase 1 alone");
+    ar_subject_run(s);
+    OK(ar_subject_finite(s, why, sizeof why), "leaves finite gradients");
+    ar_subject_close(s);
+    OK(stays_finite(AR_BACKWARD, AR_MHC, AR_FUSED, true) &&
+           !stays_finite(AR_BACKWARD, AR_MHC, AR_FUSED, false),
+       "mHC backward: 120 repetitions are finite, if each starts anew");
+    c = (ar_case){.mechanism = AR_MHC,
+                  .form = AR_FUSED,
+                  .direction = AR_BACKWARD,
+                  .layers = 2,
+                  .block = 1,
+                  .tokens = 3,
+                  .width = 20,
+                  .streams = 4,
+                  .threads = 2};
+    OK(ar_subject_open(&c, &s, &err) == AR_OK && ar_subject_poison(s, 3), "a poisoned stream");
+    ar_subject_reset(s);
+    ar_subject_run(s);
+    OK(!ar_subject_finite(s, why, sizeof why), "is not healed by that: %s", why);
+    ar_subject_close(s);
+    c.mechanism = AR_BLOCK;
     c.phase = AR_PHASE_1;
-    const char *missing = NULL;
-    OK(!ar_subject_exists(&c, &missing) && missing, "no phases: %s", missing ? missing : "");
+    c.form = AR_ONE_PASS;
+    OK(!ar_subject_exists(&c, &missing), "one pass has no phases: %s", missing ? missing : "");
+    c = (ar_case){.mechanism = AR_MHC, .form = AR_UNFUSED, .direction = AR_BACKWARD, .streams = 4};
+    OK(!ar_subject_exists(&c, &missing), "unfused mHC has no backward: %s", missing ? missing : "");
 }
 
 /* ---- the cache simulator's files ---- */
@@ -412,6 +520,7 @@ int main(void) {
     test_timing(tap_now);
     test_roof(tap_now);
     test_counts(tap_now);
+    test_counts_back(tap_now);
     test_subject(tap_now);
     test_way_back(tap_now);
     test_dump(tap_now);
