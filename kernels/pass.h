@@ -107,6 +107,7 @@ typedef struct {
  * bytes; stream: with non-temporal stores. Returns the sum, else 0. */
 typedef enum {
     AR_ROOF_SUM,      /* s += a        1 read, 0 writes */
+    AR_ROOF_SUM_4,    /* s += a, in four places at once */
     AR_ROOF_FILL,     /* c = 3         0 reads, 1 write */
     AR_ROOF_FILL_8,   /* c = 3, in eight places at once */
     AR_ROOF_COPY,     /* c = a         1 read, 1 write */

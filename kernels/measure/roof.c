@@ -10,11 +10,12 @@
 enum { LINE = 16 }; /* floats of a cache line */
 
 const ar_roof_about ar_roof_table[AR_ROOF_KERNELS] = {
-    [AR_ROOF_SUM] = {"sum", 1, 0, false},       [AR_ROOF_FILL] = {"fill", 0, 1, true},
-    [AR_ROOF_FILL_8] = {"fill-8", 0, 1, true},  [AR_ROOF_COPY] = {"copy", 1, 1, true},
-    [AR_ROOF_SCALE] = {"scale", 1, 1, true},    [AR_ROOF_NEGATE] = {"negate", 1, 1, false},
-    [AR_ROOF_UPDATE] = {"update", 2, 1, false}, [AR_ROOF_UPDATE_3] = {"update-3", 4, 1, false},
-    [AR_ROOF_ADD] = {"add", 2, 1, true},        [AR_ROOF_TRIAD] = {"triad", 2, 1, true},
+    [AR_ROOF_SUM] = {"sum", 1, 0, false},           [AR_ROOF_SUM_4] = {"sum-4", 1, 0, false},
+    [AR_ROOF_FILL] = {"fill", 0, 1, true},          [AR_ROOF_FILL_8] = {"fill-8", 0, 1, true},
+    [AR_ROOF_COPY] = {"copy", 1, 1, true},          [AR_ROOF_SCALE] = {"scale", 1, 1, true},
+    [AR_ROOF_NEGATE] = {"negate", 1, 1, false},     [AR_ROOF_UPDATE] = {"update", 2, 1, false},
+    [AR_ROOF_UPDATE_3] = {"update-3", 4, 1, false}, [AR_ROOF_ADD] = {"add", 2, 1, true},
+    [AR_ROOF_TRIAD] = {"triad", 2, 1, true},
 };
 
 bool ar_roof_has_stream(void) {

@@ -40,16 +40,28 @@ INLINE void update_3(size_t n, const float *a, const float *b, const float *othe
                 VL);
 }
 
-static double sum(size_t n, const float *a) {
+/* Four chains, `apart` from one another. */
+INLINE double sum_of(size_t n, size_t step, size_t apart, const float *a) {
     enum { CHAINS = 4 };
     vec s[CHAINS] = {{0}};
-    size_t j = 0;
-    for (; j + CHAINS * VL <= n; j += CHAINS * VL)
+    for (size_t j = 0; j < n; j += step)
+#pragma GCC unroll 4
         for (size_t k = 0; k < CHAINS; k++)
-            s[k] += vec_get(a + j + k * VL, VL);
-    for (; j < n; j += VL)
-        s[0] += vec_get(a + j, VL);
+            s[k] += vec_get(a + j + k * apart, VL);
     return (double)vec_sum((s[0] + s[1]) + (s[2] + s[3]));
+}
+
+static double sum(size_t n, const float *a) {
+    const size_t whole = n / (4 * VL) * 4 * VL;
+    double rest = 0;
+    for (size_t j = whole; j < n; j++)
+        rest += (double)a[j];
+    return sum_of(whole, 4 * VL, VL, a) + rest;
+}
+
+static double sum_4(size_t n, const float *a) {
+    const size_t part = n / (4 * VL) * VL;
+    return sum_of(part, VL, part, a) + sum(n - 4 * part, a + 4 * part);
 }
 
 double AR_SIMD(roof)(ar_roof_kernel kernel, bool stream, size_t n, const float *a, const float *b,
@@ -75,6 +87,8 @@ double AR_SIMD(roof)(ar_roof_kernel kernel, bool stream, size_t n, const float *
         update_3(rest, a + half, b + half, b, c + half);
         break;
     }
+    case AR_ROOF_SUM_4:
+        return sum_4(n, a);
     case AR_ROOF_SUM:
     case AR_ROOF_KERNELS:
         return sum(n, a);
