@@ -10,12 +10,8 @@
 #include "../back_pass.h"
 #include "products.h"
 
-enum {
-    ROOM = 512 * 1024, /* bytes of rows that the tokens of a turn may have */
-    /* that are summed together: the projections and their gradients stay in the first-level cache
-     */
-    COLUMNS = 256,
-};
+/* Bytes of rows that the tokens of a turn may have. */
+enum { ROOM = 512 * 1024 };
 
 /* Tokens of a turn: products, the coefficients made of them, gradients; 1 / rms; of the next
  * layer the write. */
@@ -55,7 +51,7 @@ INLINE void products(size_t m, size_t others, bool stored, size_t d, const eleme
             const size_t have = m - j < PRODUCT_ROWS ? m - j : PRODUCT_ROWS;
             const size_t want = others - c < each ? others - c : each;
             const product_more more = {c == 0 && square ? square + j : NULL, j == 0 ? v : NULL,
-                                       with_v + c};
+                                       with_v ? with_v + c : NULL};
             vec *const to = sum + c * m + j;
             if (want == 1)
                 product_tile(PRODUCT_ROWS, 1, stored, have, want, m, d, x + j, y + c, NULL, true,
@@ -217,37 +213,37 @@ INLINE void sums_step(size_t j, size_t n, size_t columns, size_t m, bool absorbs
         vec_write(t->dv + j, s[0], n, stream);
 }
 
-/* Over columns j..end. */
-INLINE void sums_of(size_t m, bool absorbs, bool writes, size_t j, size_t end, size_t d,
-                    const token *t, const weights *w, const float *p, float *dp, bool stream) {
-    for (; j + AT_ONCE * VL <= end; j += AT_ONCE * VL)
+INLINE void sums_of(size_t m, bool absorbs, bool writes, size_t d, const token *t, const weights *w,
+                    const float *p, float *dp, bool stream) {
+    size_t j = 0;
+    for (; j + AT_ONCE * VL <= d; j += AT_ONCE * VL)
         sums_step(j, VL, AT_ONCE, m, absorbs, writes, d, t, w, p, dp, stream);
-    for (; j + VL <= end; j += VL)
+    for (; j + VL <= d; j += VL)
         sums_step(j, VL, 1, m, absorbs, writes, d, t, w, p, dp, stream);
-    if (j < end) sums_step(j, end - j, 1, m, absorbs, writes, d, t, w, p, dp, stream);
+    if (j < d) sums_step(j, d - j, 1, m, absorbs, writes, d, t, w, p, dp, stream);
 }
 
-INLINE void sums_of_m(size_t m, const ar_streams_back *a, size_t j, size_t end, const token *t,
-                      const weights *w, float *dp, bool stream) {
+INLINE void sums_of_m(size_t m, const ar_streams_back *a, const token *t, const weights *w,
+                      float *dp, bool stream) {
     const size_t d = a->width;
     if (a->v && a->dv)
-        sums_of(m, true, true, j, end, d, t, w, a->past_p, dp, stream);
+        sums_of(m, true, true, d, t, w, a->past_p, dp, stream);
     else if (a->v)
-        sums_of(m, true, false, j, end, d, t, w, a->past_p, dp, stream);
+        sums_of(m, true, false, d, t, w, a->past_p, dp, stream);
     else
-        sums_of(m, false, true, j, end, d, t, w, NULL, dp, stream);
+        sums_of(m, false, true, d, t, w, NULL, dp, stream);
 }
 
-static void sums(const ar_streams_back *a, size_t j, size_t end, const token *t, const weights *w,
-                 float *dp, bool stream) {
+static void sums(const ar_streams_back *a, const token *t, const weights *w, float *dp,
+                 bool stream) {
     if (a->streams == 2)
-        sums_of_m(2, a, j, end, t, w, dp, stream);
+        sums_of_m(2, a, t, w, dp, stream);
     else if (a->streams == 4)
-        sums_of_m(4, a, j, end, t, w, dp, stream);
+        sums_of_m(4, a, t, w, dp, stream);
     else if (a->streams == 8)
-        sums_of_m(8, a, j, end, t, w, dp, stream);
+        sums_of_m(8, a, t, w, dp, stream);
     else
-        sums_of_m(a->streams, a, j, end, t, w, dp, stream);
+        sums_of_m(a->streams, a, t, w, dp, stream);
 }
 
 /* ---- the pass ---- */
@@ -266,7 +262,7 @@ void AR_SIMD(streams_back)(const void *args, size_t first, size_t last, float *s
     const bool stream = a->stream && a->dv && vec_aligned(a->dv, d);
     float *const db = scratch + sizes;
     turn all;
-    weights w[LANES];
+    weights w;
     token t;
     memset(&all, 0, sizeof all);
     if (a->v) memset(scratch, 0, (sizes + (m + 2) * m) * sizeof *scratch);
@@ -279,13 +275,11 @@ void AR_SIMD(streams_back)(const void *args, size_t first, size_t last, float *s
         }
         if (a->v) differentiate(&past, &all.z, &all.value, &all.g, db);
         if (a->dv) write_of(&next, all.write);
-        for (size_t i = 0; i < tokens; i++)
-            weights_of(a, &all, i, &w[i]);
-        for (size_t j = 0; j < d; j += COLUMNS)
-            for (size_t i = 0; i < tokens; i++) {
-                token_of(a, from + i, &t);
-                sums(a, j, d - j < COLUMNS ? d : j + COLUMNS, &t, &w[i], scratch, stream);
-            }
+        for (size_t i = 0; i < tokens; i++) {
+            token_of(a, from + i, &t);
+            weights_of(a, &all, i, &w);
+            sums(a, &t, &w, scratch, stream);
+        }
     }
     if (stream) vec_fence();
 }
