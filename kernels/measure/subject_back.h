@@ -43,8 +43,15 @@ void ar_way_back_reset(const ar_case *c, ar_way_back *way);
  * phase 2 all else. */
 void ar_way_back_run(ar_way_back *way, ar_phase phase);
 
-/* See ar_subject_counts. */
-void ar_way_back_counts(const ar_case *c, ar_counts *counts);
+/* In vectors of d per token; flop in multiples of d. */
+typedef struct {
+    double reads, writes, flop;
+} ar_cost;
+
+/* Of all layers together, or of the case's phase; and the least that they must move: see
+ * ar_counts. */
+ar_cost ar_way_back_cost(const ar_case *c);
+double ar_way_back_fused(const ar_case *c);
 
 /* As ar_subject_error, of all gradients, each kind (those of vectors, of queries, ...) relative to
  * its largest. */

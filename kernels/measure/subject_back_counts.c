@@ -3,12 +3,8 @@
 #include <math.h>
 
 #include "subject_back.h"
-#include "traffic.h"
 
-/* In vectors of d per token; flop in multiples of d. */
-typedef struct {
-    double reads, writes, flop;
-} cost;
+typedef ar_cost cost;
 
 static void add(cost *all, double times, cost one) {
     all->reads += times * one.reads;
@@ -110,14 +106,14 @@ static size_t group_of(const ar_case *c, ar_form form) {
     return chunk ? 0 : c->block;
 }
 
-static cost depth(const ar_case *c, ar_form form, ar_phase phase) {
-    const size_t group = group_of(c, form);
+cost ar_way_back_cost(const ar_case *c) {
+    const size_t group = group_of(c, c->form);
     cost all = {0, 0, 0};
     for (size_t first = 1, last; first <= c->layers; first = last + 1) {
         last = ar_segment_last(group, first, c->layers);
-        if (phase != AR_PHASE_1) add(&all, 1.0, segment(c, form, first, last));
-        if (phase != AR_PHASE_ALL)
-            add(&all, phase == AR_PHASE_1 ? 1.0 : -1.0, phase_1(c, first, last));
+        if (c->phase != AR_PHASE_1) add(&all, 1.0, segment(c, c->form, first, last));
+        if (c->phase != AR_PHASE_ALL)
+            add(&all, c->phase == AR_PHASE_1 ? 1.0 : -1.0, phase_1(c, first, last));
     }
     return all;
 }
@@ -156,27 +152,10 @@ static double least(const ar_case *c, size_t group) {
 
 /* Standard and Highway use every vector once; (m)HC with the coefficients of write kept has no
  * need of the streams for dv; where every layer is a source, groups or all layers at once. */
-static double fused(const ar_case *c) {
+double ar_way_back_fused(const ar_case *c) {
     const double L = (double)c->layers, m = (double)c->streams;
     if (c->mechanism == AR_MHC) return (3.0 * m + 3.0) * L + m;
     if (!ar_mechanism_has_blocks(c->mechanism)) return least(c, 0);
     if (c->mechanism == AR_BLOCK) return least(c, c->block);
     return fmin(least(c, c->block), least(c, 0));
-}
-
-void ar_way_back_counts(const ar_case *c, ar_counts *counts) {
-    const double L = (double)c->layers;
-    const cost all = depth(c, c->form, c->phase);
-    *counts = (ar_counts){.paper = NAN,
-                          .exact = (all.reads + all.writes) / L,
-                          .fused = NAN,
-                          .reads = all.reads / L,
-                          .writes = all.writes / L,
-                          .flop = all.flop / L * (double)c->width};
-    if (c->phase != AR_PHASE_ALL) return;
-    counts->fused = fused(c) / L;
-    if (c->ablation != AR_NO_ABLATION) return; /* traffic.c counts the mechanisms as published */
-    counts->exact =
-        ar_traffic_backward(c->mechanism, c->form, c->layers, c->block, c->streams, 1, c->layers) /
-        L;
 }

@@ -6,10 +6,7 @@
 #include "subject_back.h"
 #include "traffic.h"
 
-/* Of one segment, in vectors of d per token; flop in multiples of d. */
-typedef struct {
-    double reads, writes, flop;
-} cost;
+typedef ar_cost cost;
 
 /* Work: a source costs 2d for its sum of squares and, for each query, 2d for the dot
  * product and 2d for the weighted sum; a merge 3d; an addition d. mHC: m + 2 projections of m
@@ -128,7 +125,7 @@ static cost depth(const ar_case *c, ar_form form, ar_phase phase) {
  * mHC: H and v in, H and h out: 2m + 2. The others: what the definition reads and writes. */
 static double fused(const ar_case *c) {
     double all = 0;
-    if (c->mechanism == AR_MHC) return 2.0 * (double)c->streams + 2.0;
+    if (c->mechanism == AR_MHC) return (2.0 * (double)c->streams + 2.0) * (double)c->layers;
     const size_t group = group_of(c);
     for (size_t first = 1; first <= c->layers;) {
         const size_t last = ar_segment_last(group, first, c->layers);
@@ -140,16 +137,13 @@ static double fused(const ar_case *c) {
         if (c->mechanism == AR_BLOCK && last > first && last < c->layers) all -= 1.0;
         first = last + 1;
     }
-    return all / (double)c->layers;
+    return all;
 }
 
 void ar_subject_counts(const ar_case *c, ar_counts *counts) {
     const double L = (double)c->layers;
-    if (c->direction == AR_BACKWARD) {
-        ar_way_back_counts(c, counts);
-        return;
-    }
-    const cost all = depth(c, c->form, c->phase);
+    const bool back = c->direction == AR_BACKWARD;
+    const cost all = back ? ar_way_back_cost(c) : depth(c, c->form, c->phase);
     *counts = (ar_counts){.paper = NAN,
                           .exact = (all.reads + all.writes) / L,
                           .fused = NAN,
@@ -157,11 +151,13 @@ void ar_subject_counts(const ar_case *c, ar_counts *counts) {
                           .writes = all.writes / L,
                           .flop = all.flop / L * (double)c->width};
     if (c->phase != AR_PHASE_ALL) return;
-    counts->fused = fused(c);
-    counts->paper =
-        ar_traffic_paper(c->mechanism, c->form, c->layers, c->block, c->streams, c->width);
+    counts->fused = (back ? ar_way_back_fused(c) : fused(c)) / L;
+    if (!back)
+        counts->paper =
+            ar_traffic_paper(c->mechanism, c->form, c->layers, c->block, c->streams, c->width);
     /* traffic.c counts the mechanisms as published, and bytes only */
     if (c->ablation != AR_NO_ABLATION || c->balance > 0) return;
-    counts->exact =
-        ar_traffic_exact(c->mechanism, c->form, c->layers, c->block, c->streams, 1, c->layers) / L;
+    counts->exact = (back ? ar_traffic_backward : ar_traffic_exact)(
+                        c->mechanism, c->form, c->layers, c->block, c->streams, 1, c->layers) /
+                    L;
 }

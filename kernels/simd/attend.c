@@ -217,12 +217,12 @@ static void many_token(const ar_attend *a, size_t t, float *room, const float *q
         for (size_t i = 0; i < k; i++)
             z[i][0] *= norm[i];
         weigh(k, z, &p, keep, a->variant);
-        mix_ends e = {.in = {first ? sum : NULL},
-                      .keep = {keep[0]},
-                      .part = {first + k == a->n ? NULL : sum},
-                      .out = {(element *)a->o + t * d},
-                      .stream = stream};
-        mix(k, 1, d, x, (const float(*)[BATCH])z, &e, &sum);
+        const mix_ends e = {.in = first ? sum : NULL,
+                            .keep = keep[0],
+                            .part = first + k == a->n ? NULL : sum,
+                            .out = (element *)a->o + t * d,
+                            .stream = stream};
+        mix(k, d, x, (const float(*)[BATCH])z, &e, sum);
     }
     leave(a, t, &p);
 }

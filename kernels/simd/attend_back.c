@@ -3,8 +3,8 @@
  *     dz = p (dh.x - D)      (sigmoid: dh.x p (1 - p))
  *     dx += p dh + dz (r w - z r^2 x / d),    dw += dz r x.
  * Given weights: dx += p dh, dp = dh.x.
- * UNIT rows at a time, of as many tokens, in three steps: logits and weights; a look at each dh,
- * for dh.x and p dh; the rest, over the columns in strips. */
+ * UNIT rows at a time, of as many tokens as that takes, in three steps: logits and weights; a look
+ * at each dh, for dh.x and p dh; the rest, over the columns in strips. */
 
 #include "attend_back.h"
 

@@ -131,103 +131,85 @@ static inline void pack(size_t k, size_t d, const element *const *x, float *room
         pack_of(1, d, x + i, room + i * ar_row_stride(d), squares + i);
 }
 
-/* Rows whose weights for two sums stay in registers. */
+/* Rows whose weights stay in registers. */
 enum { MIX_ROWS = VL == 16 ? 8 : 4 };
 
-/* Where sums come from and go to. */
+/* Where a sum comes from and goes to. */
 typedef struct {
-    const float *in[2]; /* NULL: 0 */
-    float keep[2];
-    float *part[2];  /* where not NULL, */
-    element *out[2]; /* else here */
+    const float *in; /* NULL: 0 */
+    float keep;
+    float *part;  /* where not NULL, */
+    element *out; /* else here */
     bool stream;
 } mix_ends;
 
-INLINE void mix_step(size_t j, size_t n, size_t rows, size_t sums, const float *const *x,
-                     const vec (*w)[2], const mix_ends *e) {
-    vec s[2];
-#pragma GCC unroll 2
-    for (size_t q = 0; q < sums; q++)
-        s[q] = e->in[q] ? vec_get(e->in[q] + j, n) * e->keep[q] : (vec){0};
+INLINE void mix_step(size_t j, size_t n, size_t rows, const float *const *x, const vec *w,
+                     const mix_ends *e) {
+    const vec none = {0};
+    vec s = e->in ? vec_get(e->in + j, n) * e->keep : none;
 #pragma GCC unroll 8
-    for (size_t r = 0; r < rows; r++) {
-        const vec a = vec_get(x[r] + j, n);
-#pragma GCC unroll 2
-        for (size_t q = 0; q < sums; q++)
-            s[q] = vec_fma(w[r][q], a, s[q]);
-    }
-#pragma GCC unroll 2
-    for (size_t q = 0; q < sums; q++)
-        if (e->part[q])
-            vec_put(e->part[q] + j, s[q], n);
-        else
-            vec_write(e->out[q] + j, s[q], n, e->stream);
+    for (size_t r = 0; r < rows; r++)
+        s = vec_fma(w[r], vec_get(x[r] + j, n), s);
+    if (e->part)
+        vec_put(e->part + j, s, n);
+    else
+        vec_write(e->out + j, s, n, e->stream);
 }
 
-INLINE void mix_of(size_t rows, size_t sums, size_t d, const float *const *from,
-                   const float (*z)[BATCH], const mix_ends *ends) {
+INLINE void mix_of(size_t rows, size_t d, const float *const *from, const float (*z)[BATCH],
+                   const mix_ends *ends) {
     const mix_ends e = *ends;
     const float *x[8];
+    vec w[8];
 #pragma GCC unroll 8
-    for (size_t r = 0; r < rows; r++)
+    for (size_t r = 0; r < rows; r++) {
         x[r] = from[r];
-    vec w[8][2];
-#pragma GCC unroll 8
-    for (size_t r = 0; r < rows; r++)
-#pragma GCC unroll 2
-        for (size_t q = 0; q < sums; q++)
-            w[r][q] = vec_all(z[r][q]);
-    STRIPS(d, mix_step, rows, sums, x, (const vec(*)[2])w, &e);
+        w[r] = vec_all(z[r][0]);
+    }
+    STRIPS(d, mix_step, rows, x, w, &e);
 }
 
-INLINE void mix_any(size_t rows, size_t sums, size_t d, const float *const *x,
-                    const float (*z)[BATCH], const mix_ends *e) {
+INLINE void mix_any(size_t rows, size_t d, const float *const *x, const float (*z)[BATCH],
+                    const mix_ends *e) {
     switch (rows) {
     case 1:
-        mix_of(1, sums, d, x, z, e);
+        mix_of(1, d, x, z, e);
         break;
     case 2:
-        mix_of(2, sums, d, x, z, e);
+        mix_of(2, d, x, z, e);
         break;
     case 3:
-        mix_of(3, sums, d, x, z, e);
+        mix_of(3, d, x, z, e);
         break;
     case 4:
-        mix_of(4, sums, d, x, z, e);
+        mix_of(4, d, x, z, e);
         break;
     case 5:
-        mix_of(5, sums, d, x, z, e);
+        mix_of(5, d, x, z, e);
         break;
     case 6:
-        mix_of(6, sums, d, x, z, e);
+        mix_of(6, d, x, z, e);
         break;
     case 7:
-        mix_of(7, sums, d, x, z, e);
+        mix_of(7, d, x, z, e);
         break;
     default:
-        mix_of(8, sums, d, x, z, e);
+        mix_of(8, d, x, z, e);
         break;
     }
 }
 
-/* The sums (1 or 2) of k rows under weights z[i][q], going from ends->in to ends->out,
- * or ends->part if not the last; `room` holds what lies between. */
-static inline void mix(size_t k, size_t sums, size_t d, const float *const *x,
-                       const float (*z)[BATCH], const mix_ends *ends, float *const *room) {
+/* The sum of k rows under weights z[i][0], going from ends->in to ends->out, or ends->part if not
+ * the last; `room` holds what lies between. */
+static inline void mix(size_t k, size_t d, const float *const *x, const float (*z)[BATCH],
+                       const mix_ends *ends, float *room) {
     mix_ends e = *ends;
     for (size_t i = 0; i < k; i += MIX_ROWS) {
         const size_t rows = k - i < MIX_ROWS ? k - i : MIX_ROWS;
-        const bool last = i + rows == k;
-        for (size_t q = 0; q < sums; q++)
-            e.part[q] = last ? ends->part[q] : room[q];
-        if (sums == 2)
-            mix_any(rows, 2, d, x + i, z + i, &e);
-        else
-            mix_any(rows, 1, d, x + i, z + i, &e);
-        for (size_t q = 0; q < sums; q++) {
-            e.in[q] = room[q];
-            e.keep[q] = 1.0f;
-        }
+        e.part = i + rows == k ? ends->part : room;
+        mix_any(rows, d, x + i, z + i, &e);
+        e.in = room;
+        e.keep = 1.0f;
     }
 }
 
